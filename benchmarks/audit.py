@@ -22,10 +22,10 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
 from tests.fakes.cloud import Cloud
 from tests.functional.db import databases, world
-from warre_blazar import conf
+from warre_blazar import conf, times
 from warre_blazar.db import session, tables
 from warre_blazar.domain import backing_names
-from warre_blazar.services.keeping.audit import PAUSE, Audit
+from warre_blazar.services.keeping.audit import Audit
 from warre_blazar.services.keeping.audit.looking import Neighbors
 
 HOSTS = 50
@@ -138,7 +138,8 @@ def main() -> None:
             cloud.placement.classes.add(backing_names.resource_class(str(uuid.uuid4())))
             print(f"{asked.reservations} reservations, {asked.live} of them in Nova, {HOSTS} hosts")
             print(f"nothing wrong:  {clean:5.1f} s, {requests} requests")
-            print(f"one difference: {timed(cloud, 1):5.1f} s, {PAUSE} of them between two looks")
+            pause = times.AUDIT_PAUSE
+            print(f"one difference: {timed(cloud, 1):5.1f} s, {pause} of them between two looks")
             with session.writer() as db:
                 engine = db.get_bind()
             engine.dispose()

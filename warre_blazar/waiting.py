@@ -6,9 +6,6 @@ from typing import TypeVar
 
 R = TypeVar("R")
 
-#: Seconds between two probes.
-_PAUSE = 0.5
-
 #: The seconds for which this process waits at most at a time. None: as long as it is told to.
 limit: float | None = None
 
@@ -44,13 +41,14 @@ def limited(seconds: float) -> float:
     return seconds if limit is None else min(seconds, limit)
 
 
-def until(probe: Callable[[], R], seconds: float) -> R:
+def until(probe: Callable[[], R], seconds: float, pause: float) -> R:
     """Call ``probe`` at least once, and repeatedly until it returns a true value or time is up.
 
     :param seconds: the time, unless ``limit`` is less.
+    :param pause: the seconds between two calls.
     :returns: what the last call returned.
     """
     deadline = now() + limited(seconds)
     while not (answer := probe()) and now() < deadline:
-        sleep(_PAUSE)
+        sleep(pause)
     return answer

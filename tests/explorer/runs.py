@@ -26,6 +26,7 @@ from tests.explorer.schedules import Case, Plan, Switch
 from tests.explorer.world import World, forget_answers
 from tests.functional.db import outage
 from tests.functional.db import world as parts
+from warre_blazar import times
 from warre_blazar.db import session, tables
 from warre_blazar.services.keeping import series
 from warre_blazar.services.running import backing, snapshots
@@ -181,7 +182,9 @@ class Runner:
             repairer.look(world.now, thorough=True)
             world.run(executor, world.now)
             outage.heal()
-            with mock.patch.multiple(series, _BOOKING_SILENCE=-1, _DELETING_SILENCE=-1):
+            with mock.patch.multiple(
+                times, BOOKING_SERIES_DEAD_AFTER=-1, DELETING_SERIES_DEAD_AFTER=-1
+            ):
                 series.look()
             backing.make_ahead(world.now)
             backing.reconcile()

@@ -18,7 +18,7 @@ from tests.explorer.faults import Fault, Killed
 from tests.explorer.scheduler import Scheduler, Step, Task
 from tests.fakes.cloud import Cloud
 from tests.fakes.service import Request, Service
-from warre_blazar.openstack import turns
+from warre_blazar import times
 
 _TABLES = re.compile(r"\b(?:FROM|JOIN|INTO|UPDATE)\s+[`\"]?(\w+)", re.IGNORECASE)
 _CHANGES = re.compile(r"\s*(?:INSERT INTO|UPDATE|DELETE FROM)\s+[`\"]?(\w+)", re.IGNORECASE)
@@ -70,13 +70,13 @@ class Watch:
 
         # A thread that doesn't go on can't give its turn back, and others would wait for it in
         # vain. They may do without it.
-        patience, turns._PATIENCE = turns._PATIENCE, 0.0
+        patience, times.THREAD_TURN_WAIT = times.THREAD_TURN_WAIT, 0.0
         adapters.HTTPAdapter.send = sent  # type: ignore[method-assign]
         DefaultDialect.do_commit = commits  # type: ignore[assignment,method-assign]
         try:
             yield
         finally:
-            turns._PATIENCE = patience
+            times.THREAD_TURN_WAIT = patience
             adapters.HTTPAdapter.send = send  # type: ignore[method-assign]
             DefaultDialect.do_commit = commit  # type: ignore[method-assign]
             for target, name, hook in hooks:

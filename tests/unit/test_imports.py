@@ -26,7 +26,8 @@ MODULES = {"errors.exceptions"}
 ALLOWED = {
     "errors.exceptions": set(),
     "waiting": set(),
-    "domain": {"errors.exceptions", "fields", "domain"},
+    "times": set(),
+    "domain": {"errors.exceptions", "fields", "times", "domain"},
     "fields": {"fields"},
     "client": {"waiting", "fields", "client"},
     "cli": {"fields", "client", "cli"},

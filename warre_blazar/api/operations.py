@@ -10,7 +10,7 @@ from typing import Any
 
 from oslo_policy.policy import DocumentedRuleDefault
 
-from warre_blazar import policies
+from warre_blazar import policies, times
 from warre_blazar.api import schemas
 from warre_blazar.api.controllers import (
     base,
@@ -161,7 +161,7 @@ OPERATIONS = (
         _FLAVOR,
         "Show a flavor, by id or name. With `detail=capacity` also show how many instances its "
         "hosts hold, and how many instances are booked from `start` (default: now) to `end` "
-        "(default: 30 days after the start).",
+        f"(default: {times.CAPACITY_LENGTH.days} days after the start).",
         {200: ref("FlavorShown")},
         ("flavor_ambiguous", "flavor_not_found", "forbidden"),
         query=flavors.SHOW_QUERY,
@@ -452,10 +452,11 @@ OPERATIONS = (
         "GET",
         "/offers",
         "List when the flavors that the project may book can be booked: the starts between `from` "
-        "(default: now) and `to` (default: 90 days later) at which `count` instances can be had "
-        "for at least `hours` (default: 1), sorted by start, and at most `limit` (default: 100) of "
-        "them. For each flavor of which there are none, the answer says why, and what could be "
-        "booked with fewer instances or fewer hours.",
+        f"(default: now) and `to` (default: {times.OFFERS_LENGTH.days} days later) at which "
+        f"`count` instances can be had for at least `hours` (default: "
+        f"{times.SHORTEST_OFFER // times.HOUR}), sorted by start, and at most `limit` (default: "
+        "100) of them. For each flavor of which there are none, the answer says why, and what "
+        "could be booked with fewer instances or fewer hours.",
         {200: ref("Offers")},
         (
             *("flavor_ambiguous", "flavor_not_found", "forbidden", "limits_not_registered"),
@@ -467,7 +468,8 @@ OPERATIONS = (
         "GET",
         "/availability",
         "List by day or hour how many instances are free of the flavors that the project may book, "
-        "from `from` (default: now) to `to` (default: 14 days later). Days and hours are counted "
+        f"from `from` (default: now) to `to` (default: {times.AVAILABILITY_LENGTH.days} days "
+        "later). Days and hours are counted "
         "from `from`. Flavors of which `count` (default: 1) instances are never free are left out.",
         {200: ref("Availability")},
         ("flavor_ambiguous", "flavor_not_found", "forbidden"),

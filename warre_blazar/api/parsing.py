@@ -13,6 +13,7 @@ from typing import Any
 import jsonschema
 from webob import Request
 
+from warre_blazar import times
 from warre_blazar.db.reservation_filters import SORT_KEYS
 from warre_blazar.domain import host_properties, refusals, reservation_states
 from warre_blazar.errors import exceptions
@@ -34,7 +35,7 @@ _ANY_STATE = "|".join(reservation_states.ALL)
 _ANY_WAIT = "|".join(waits.STATES)
 #: Words in queries are as in bodies, so that what was named in a body is found by its name.
 _WORD = Text(255, 1)
-_PARTS = {"day": datetime.timedelta(days=1), "hour": datetime.timedelta(hours=1)}
+_PARTS = {"day": times.DAY, "hour": times.HOUR}
 _TRUE, _FALSE = {"true", "1", "yes", "on"}, {"false", "0", "no", "off"}
 _TYPE_NAMES = {
     "integer": "a whole number",
@@ -258,12 +259,12 @@ def hours(field: str, text: str) -> datetime.timedelta:
     It must be a whole number of minutes.
     """
     # Some numbers of minutes, such as 20, can only be written as a rounded number of hours.
-    minutes = round(float(text) * 60, 3) if re.fullmatch(_HOURS, text) else 0
+    minutes = round(float(text) * times.HOUR / times.MINUTE, 3) if re.fullmatch(_HOURS, text) else 0
     if minutes < 1 or minutes != int(minutes):
         raise exceptions.InvalidField(
             field, "expected a number of hours that are whole minutes, such as 24 or 1.5"
         )
-    return datetime.timedelta(minutes=minutes)
+    return minutes * times.MINUTE
 
 
 def word(field: str, text: str) -> str:

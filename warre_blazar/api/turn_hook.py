@@ -5,13 +5,13 @@ from typing import Any
 
 from pecan import hooks
 
+from warre_blazar import times
 from warre_blazar.api import parsing
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack.turns import READING, Turns
 
 #: The turn of requests that can compute for a second or more. One of a process does so at a time.
-#: Even if all threads of a usual process, 16, ask for it at once, the last one gets its turn.
-_LONG = Turns(refused_after=20.0)
+_LONG = Turns(refused_after=times.LONG_REQUEST_WAIT)
 _LONG_NOUNS = {"series", "maintenancewindows"}
 
 #: The key in a request's WSGI environment. Its value ends the request's turn.

@@ -5,6 +5,7 @@ import datetime
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from warre_blazar import times
 from warre_blazar.db.usage import UsageFilter
 from warre_blazar.domain import backing_names, reservation_states
 from warre_blazar.domain.audit.reports import AuditReport, KeptDifference
@@ -203,7 +204,7 @@ def foreseen(item: Foreseen, *, with_hosts: bool) -> dict[str, Any]:
         **({"hosts": hosts} if with_hosts else {}),
         "quota": None if item.standing is None else _quota(item.standing, item.cost),
         "next_start": Time().to_json(item.next_start),
-        "longest_hours": item.longest.total_seconds() / 3600,
+        "longest_hours": item.longest / times.HOUR,
         "most_instances": item.most,
     }
 
@@ -220,6 +221,8 @@ def _quota(standing: QuotaStanding, cost: Amount) -> dict[str, Any]:
 
 
 #: How documents name what Keystone limits.
+#: The seconds of an hour.
+_HOUR = times.HOUR // times.SECOND
 _IN_LIMITS = {RESERVATIONS: "reservations", HOURS: "hours"}
 
 
@@ -254,7 +257,7 @@ def offer(item: Offer) -> dict[str, Any]:
         "instance_count": item.count,
         "start": Time().to_json(item.span.start),
         "latest_end": Time().to_json(item.span.end),
-        "longest_hours": item.longest.total_seconds() / 3600,
+        "longest_hours": item.longest / times.HOUR,
     }
 
 
@@ -350,7 +353,7 @@ def series(
         **vars(recurrence),
         "flavor": {"id": its_flavor.id, "name": its_flavor.name},
         "instance_count": lesson.count,
-        "hours": recurrence.length.total_seconds() / 3600,
+        "hours": recurrence.length / times.HOUR,
         "rrule": recurrence.rule,
         "cut_off": recurrence.is_endless,
         "status": item.status.value,
@@ -440,7 +443,7 @@ def _usage_row(
 
 
 def _hours(seconds: Amounts) -> dict[str, float]:
-    return {name: amount / 3600 for name, amount in seconds._asdict().items()}
+    return {name: amount / _HOUR for name, amount in seconds._asdict().items()}
 
 
 def refusal(item: Refusal) -> dict[str, Any]:
@@ -457,7 +460,7 @@ def refusal(item: Refusal) -> dict[str, Any]:
 def wait(item: WaitStatus) -> dict[str, Any]:
     """A wait, with its position in line."""
     it = item.wait
-    hours = it.length / datetime.timedelta(hours=1)
+    hours = it.length / times.HOUR
     values = {
         **vars(it),
         **vars(it.labels),

@@ -15,7 +15,7 @@ from oslo_db import options as db_options
 from oslo_messaging import opts as messaging_opts
 from oslo_utils import timeutils
 
-from warre_blazar import conf
+from warre_blazar import conf, times
 from warre_blazar.cmd import setup_errors
 from warre_blazar.db import session as db_session
 from warre_blazar.domain.audit.differences import Difference, Needs
@@ -33,8 +33,6 @@ CLEAN, DIFFERENT, BLIND = 0, 1, 2
 cfg.CONF.import_opt("plugins", "blazar.manager.service", group="manager")
 #: The names of the exact plugins begin with this.
 _EXACT = "exact."
-#: For so many seconds, Blazar's own plugins wait until the servers of a reservation are deleted.
-_STOCK_SERVERS = 600.0
 
 
 def add_parser(subparsers: Any) -> None:
@@ -109,7 +107,7 @@ def audit() -> Audit:
 
 def _stock_patience(reservations: int) -> float:
     """The seconds after which work on a lease of a stock resource type must be over."""
-    servers = max(reservations, 1) * _STOCK_SERVERS
+    servers = max(reservations, 1) * times.BLAZARS_SERVERS_WAIT
     return cfg.CONF.rpc_response_timeout + monitor.patience(reservations) + servers
 
 

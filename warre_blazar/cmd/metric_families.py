@@ -16,6 +16,7 @@ from prometheus_client.core import (
 )
 from prometheus_client.utils import floatToGoString
 
+from warre_blazar import times
 from warre_blazar.cmd import setup_errors
 from warre_blazar.domain.tallies import Histogram
 from warre_blazar.services.hosts.host_status import HostState
@@ -221,7 +222,8 @@ def _outbox(site: Site) -> Iterator[Metric]:
     )
     given_up = _gauge(
         "outbox_given_up",
-        "Number of notices that a channel has given up within the last 7 days.",
+        "Number of notices that a channel has given up within the last "
+        f"{times.LOST_NOTICES_SHOWN_FOR.days} days.",
         "channel",
     )
     for channel, queue in site.outbox.items():

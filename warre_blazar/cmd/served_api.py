@@ -6,6 +6,7 @@ import re
 
 from keystoneauth1 import exceptions as ks_exc
 
+from warre_blazar import times
 from warre_blazar.openstack import keystone
 from warre_blazar.wsgi.guard import HEADER
 
@@ -14,7 +15,6 @@ from warre_blazar.wsgi.guard import HEADER
 _VALUE = re.compile(r"(?P<version>[^;\s]+)(?:\s*;\s*threads=(?P<threads>\d+))?")
 #: The URL of the API ends with the version, which isn't part of the root.
 _VERSION = re.compile(r"/v2$")
-_TIMEOUT = 10.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,7 +37,7 @@ def look() -> ServedApi:
     url = f"{_VERSION.sub('', keystone.public_url())}/"
     try:
         answer = keystone.service_session().get(
-            url, authenticated=False, raise_exc=False, timeout=_TIMEOUT
+            url, authenticated=False, raise_exc=False, timeout=times.ENDPOINT_TIMEOUT
         )
     except ks_exc.ClientException as error:
         return ServedApi(shortcoming=_unreachable(url, error))

@@ -12,8 +12,8 @@ from warre_blazar.domain import quota
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import limits, limits_login
 
-#: What is registered if Keystone doesn't have a limit: the number of reservations that a project
-#: may hold at the same time, and the sum of their hours.
+#: What is registered if Keystone doesn't have a limit. A project may hold so many reservations at
+#: the same time, and the sum of their hours may be so large.
 DEFAULTS = {quota.RESERVATIONS: 10, quota.HOURS: 1000}
 
 

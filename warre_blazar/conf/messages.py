@@ -2,6 +2,8 @@
 
 from oslo_config import cfg, types
 
+from warre_blazar import times
+
 GROUP = "warre_messages"
 
 #: What people can be told about, and what is told if ``events`` isn't set.
@@ -132,9 +134,9 @@ _SMTP: list[cfg.Opt] = [
     ),
     cfg.IntOpt(
         "smtp_timeout",
-        default=10,
+        default=times.SMTP_TIMEOUT // times.SECOND,
         min=1,
-        max=30,
+        max=times.SMTP_TIMEOUT_LIMIT // times.SECOND,
         help="Seconds for which a manager waits for each answer of the mail server. If the server "
         "takes longer, the message is sent again later, and may arrive twice.",
     ),
@@ -160,9 +162,9 @@ _WEBHOOK: list[cfg.Opt] = [
     ),
     cfg.IntOpt(
         "webhook_timeout",
-        default=10,
+        default=times.WEBHOOK_TIMEOUT // times.SECOND,
         min=1,
-        max=25,
+        max=times.WEBHOOK_TIMEOUT_LIMIT // times.SECOND,
         help="Seconds for which a manager waits for the receiver to accept the connection, and "
         "again for its answer. If the receiver takes longer, the message is sent again later.",
     ),

@@ -2,12 +2,14 @@
 
 from oslo_config import cfg, types
 
+from warre_blazar import times
+
 GROUP = "warre"
 
 OPTS: list[cfg.Opt] = [
     cfg.IntOpt(
         "request_timeout",
-        default=60,
+        default=times.REQUEST_TIMEOUT // times.SECOND,
         min=1,
         help="Seconds that one request to Keystone, Nova or Placement may take. A service that "
         "takes longer counts as unavailable. Then the start or the end of a reservation is tried "
@@ -26,7 +28,7 @@ OPTS: list[cfg.Opt] = [
     ),
     cfg.IntOpt(
         "server_deletion_timeout",
-        default=45,
+        default=times.SERVER_DELETION_TIMEOUT // times.SECOND,
         min=0,
         help="Maximum number of seconds for which the end or the deletion of a reservation waits "
         "until Nova has deleted the reservation's servers. After this time the reservation ends "
@@ -37,7 +39,7 @@ OPTS: list[cfg.Opt] = [
     ),
     cfg.IntOpt(
         "history_days",
-        default=365,
+        default=times.HISTORY_KEPT // times.DAY,
         min=0,
         help="Number of days for which a reservation is listed after its end, and for which the "
         "record of a deleted reservation is kept. Once an hour each manager removes older "
@@ -47,9 +49,9 @@ OPTS: list[cfg.Opt] = [
     ),
     cfg.IntOpt(
         "usage_interval",
-        default=300,
+        default=times.USAGE_SAMPLED_EVERY // times.SECOND,
         min=0,
-        max=3600,
+        max=times.USAGE_INTERVAL_LIMIT // times.SECOND,
         help="One of the managers asks Nova for all servers each time this number of seconds has "
         "passed, and notes which running reservations have servers. Usage and the notifications "
         "reservation.in_use are made of these samples. With a smaller number they are more exact, "
@@ -85,15 +87,16 @@ OPTS: list[cfg.Opt] = [
     ),
     cfg.IntOpt(
         "provider_poll_interval",
-        default=300,
+        default=times.HOSTS_READ_EVERY // times.SECOND,
         min=0,
         help="Each manager regularly reads the resource providers (from Placement) and the "
         "availability zones (from Nova) of all reservable hosts. This is the number of seconds "
         "between two readings. With a longer interval, it takes longer until bookings notice that "
-        "a host has lost or gained resources. Hosts that are new or have changed in the last 10 "
-        "minutes are read every 30 seconds. 0 turns all these readings off. Then a host is read "
-        "when it is first needed, and afterwards only when you run warre-blazar-manage host "
-        "refresh. One reading takes two requests for each host, and more for hosts that have "
+        "a host has lost or gained resources. Hosts that are new or have changed in the last "
+        f"{times.HOST_SETTLES_FOR // times.MINUTE} minutes are read every "
+        f"{times.SETTLING_HOSTS_READ_EVERY} seconds. 0 turns all these readings off. Then a host "
+        "is read when it is first needed, and afterwards only when you run warre-blazar-manage "
+        "host refresh. One reading takes two requests for each host, and more for hosts that have "
         "changed.",
     ),
     cfg.BoolOpt(
@@ -123,8 +126,8 @@ OPTS: list[cfg.Opt] = [
     ),
     cfg.ListOpt(
         "remind_hours",
-        default=[24, 1],
-        item_type=types.Integer(min=1, max=8760),
+        default=[ahead // times.HOUR for ahead in times.REMINDERS],
+        item_type=types.Integer(min=1, max=times.REMINDER_LIMIT // times.HOUR),
         help="How many hours before its end a running reservation is reminded of, by a message and "
         "by the notification reservation.reminder. A reservation that isn't longer than that, or "
         "that is booked or changed when less is left, isn't reminded of at that time. If the list "
@@ -146,7 +149,7 @@ OPTS: list[cfg.Opt] = [
     ),
     cfg.IntOpt(
         "before_end_minutes",
-        default=30,
+        default=times.BEFORE_END // times.MINUTE,
         min=1,
         help="Number of minutes before the end of a reservation at which the snapshots of its "
         "servers begin. What is written on a server after that isn't in its snapshot. A snapshot "

@@ -10,18 +10,17 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
+from warre_blazar import times
 from warre_blazar.db.sql_functions import seconds_between
 from warre_blazar.db.tables import allocations, bookings, leases, reservations
 from warre_blazar.domain import timeline
-
-NO_TIME = datetime.timedelta(0)
 
 
 def claiming(
     query: sa.Select[Any],
     window: timeline.Span,
     cleaning: datetime.timedelta,
-    times: Sequence[timeline.Span] = (),
+    parts: Sequence[timeline.Span] = (),
 ) -> sa.CompoundSelect[Any]:
     """Restrict a query to leases that claim slots or hosts at some time within a span.
 
@@ -34,14 +33,14 @@ def claiming(
     :param query: a query that selects from ``leases`` first, and joins ``bookings``.
     :param window: the span.
     :param cleaning: the time for which each reservation keeps its claim after its end.
-    :param times: if given, parts of the span. Leases that claim nothing at these times are left
+    :param parts: if given, parts of the span. Leases that claim nothing at these times are left
         out.
     """
     straight = query
     for dialect in ("mysql", "mariadb"):
         straight = straight.prefix_with("STRAIGHT_JOIN", dialect=dialect)
     own, promised = (
-        _overlaps(start, end, window, times, cleaning)
+        _overlaps(start, end, window, parts, cleaning)
         for start, end in (
             (leases.c.start_date, leases.c.end_date),
             (bookings.c.claim_start, bookings.c.claim_end),
@@ -54,11 +53,11 @@ def _overlaps(
     start: sa.Column[Any],
     end: sa.Column[Any],
     window: timeline.Span,
-    times: Sequence[timeline.Span],
+    parts: Sequence[timeline.Span],
     cleaning: datetime.timedelta,
 ) -> sa.ColumnElement[bool]:
-    """The condition that a claim overlaps a span, and one of ``times`` if there are any."""
-    one_of = [sa.and_(start < time.end, end > time.start - cleaning) for time in times]
+    """The condition that a claim overlaps a span, and one of ``parts`` if there are any."""
+    one_of = [sa.and_(start < part.end, end > part.start - cleaning) for part in parts]
     within = sa.and_(start < window.end, end > window.start - cleaning)
     return sa.and_(within, sa.or_(*one_of)) if one_of else within
 
@@ -117,7 +116,7 @@ class Claims:
         """
         moment = self._known.get(seconds)
         if moment is None:
-            moment = self._known[seconds] = self._origin + datetime.timedelta(seconds=seconds)
+            moment = self._known[seconds] = self._origin + seconds * times.SECOND
         return moment
 
 
@@ -127,7 +126,7 @@ def slot_claims(db: Session, flavor_id: str, window: timeline.Span) -> list[time
     A reservation claims its slots as long as it has host allocations in Blazar's table.
     """
     held = sa.exists().where(allocations.c.reservation_id == reservations.c.id)
-    claims = Claims(window, NO_TIME)
+    claims = Claims(window, times.NO_TIME)
     query = (
         sa.select(bookings.c.instance_count, *claims.columns)
         .select_from(
@@ -139,6 +138,6 @@ def slot_claims(db: Session, flavor_id: str, window: timeline.Span) -> list[time
     )
     return [
         timeline.Claim(span, count)
-        for count, *claim in db.execute(claiming(query, window, NO_TIME)).all()
+        for count, *claim in db.execute(claiming(query, window, times.NO_TIME)).all()
         for span in claims.spans(*claim)
     ]

@@ -12,6 +12,7 @@ from collections.abc import Callable
 import sqlalchemy as sa
 from oslo_utils import timeutils
 
+from warre_blazar import times
 from warre_blazar.db import session, sql_functions
 
 
@@ -39,7 +40,7 @@ class DatabaseClock:
         if self._read is None:
             return timeutils.utcnow()
         then, seconds = self._read
-        return then + datetime.timedelta(seconds=self._monotonic() - seconds)
+        return then + (self._monotonic() - seconds) * times.SECOND
 
 
 _clock = DatabaseClock()

@@ -9,14 +9,12 @@ from collections.abc import Collection
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
+from warre_blazar import times
 from warre_blazar.db import session, sql_functions
 from warre_blazar.db.tables import executions, managers
-from warre_blazar.domain.execution import DEAD_AFTER, Execution, claim_state
+from warre_blazar.domain.execution import Execution, claim_state
 from warre_blazar.domain.execution_timing import DELETE
 from warre_blazar.domain.lease_states import ClaimState
-
-#: The seconds without a heartbeat after which a manager's row is deleted.
-_FORGOTTEN_AFTER = 24 * 3600
 
 
 class ClaimLost(session.RowChanged):
@@ -35,7 +33,7 @@ def beat(db: Session, manager_id: str, host: str) -> None:
     # The ids of dead managers are read first. A DELETE that searches by heartbeat would lock the
     # rows of all managers, and the managers' heartbeats would run into deadlocks.
     silent = sql_functions.seconds_between(managers.c.heartbeat, sql_functions.utc_now())
-    dead = db.scalars(sa.select(managers.c.id).where(silent > _FORGOTTEN_AFTER)).all()
+    dead = db.scalars(sa.select(managers.c.id).where(silent > times.MANAGER_FORGOTTEN_AFTER)).all()
     if dead:
         db.execute(managers.delete().where(managers.c.id.in_(dead)))
 
@@ -50,7 +48,7 @@ def silence(db: Session) -> int | None:
 def of_leases(db: Session, lease_ids: Collection[str]) -> dict[str, Execution]:
     """The executions of leases, by lease id. Leases without an execution are left out."""
     silent = sql_functions.seconds_between(managers.c.heartbeat, sql_functions.utc_now())
-    alive = sa.and_(managers.c.id.is_not(None), silent <= DEAD_AFTER)
+    alive = sa.and_(managers.c.id.is_not(None), silent <= times.DEAD_AFTER)
     query = (
         sa.select(
             executions.c.lease_id,

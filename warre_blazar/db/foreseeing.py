@@ -14,14 +14,12 @@ import sqlalchemy as sa
 from oslo_db.sqlalchemy import enginefacade
 from sqlalchemy.orm import Session
 
+from warre_blazar import times
 from warre_blazar.db import clock, models, session
 from warre_blazar.db.tables import bookings, flavors, history, leases, reservations
 
 R = TypeVar("R")
 
-#: Reservations that are so near a span count for a booking in the span (``placing.around``).
-_MARGIN = datetime.timedelta(days=1)
-_NO_TIME = datetime.timedelta(0)
 
 #: The tables that are copied as a whole. The other tables are copied as far as they are about
 #: leases that aren't over for long.
@@ -35,7 +33,7 @@ _WHOLE = {
 _Rows = list[dict[str, Any]]
 
 
-def foreseen(write: Callable[[], R], cleaning: datetime.timedelta = _NO_TIME) -> R:
+def foreseen(write: Callable[[], R], cleaning: datetime.timedelta = times.NO_TIME) -> R:
     """Call a function that sees and writes only a copy of the tables, and return its result.
 
     :param write: a function that writes by this package's sessions, and asks no other service.
@@ -81,7 +79,7 @@ def _in_memory(rows: dict[sa.Table, _Rows]) -> Iterator[_Copy]:
 def _present(db: Session, cleaning: datetime.timedelta) -> Iterator[tuple[sa.Table, _Rows]]:
     """The rows to copy, by table."""
     gap = db.scalar(sa.select(sa.func.max(flavors.c.gap_hours))) or 0
-    back = _MARGIN + cleaning + datetime.timedelta(hours=gap)
+    back = times.HOST_CHOICE_MARGIN + cleaning + gap * times.HOUR
     now = clock.utcnow()
     since = now - min(back, now - datetime.datetime.min)
     promised = (

@@ -5,7 +5,6 @@ that the decision depends on, provided that they are as they were read. So of tw
 read the same, one loses the race, and decides again.
 """
 
-import datetime
 import types
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -14,6 +13,7 @@ import sqlalchemy as sa
 from oslo_utils import timeutils
 from sqlalchemy.orm import Session
 
+from warre_blazar import times
 from warre_blazar.db import session
 from warre_blazar.db.tables import (
     compute_hosts,
@@ -120,7 +120,7 @@ def _touch(db: Session, host: Host) -> None:
     now = timeutils.utcnow().replace(microsecond=0)
     # Galera certifies only rows whose values change, so the time must differ even if the row was
     # last written within the same second.
-    later = now + datetime.timedelta(seconds=1)
+    later = now + times.SECOND
     session.write_or_lose(
         db,
         compute_hosts.update()

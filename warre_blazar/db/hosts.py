@@ -16,8 +16,9 @@ import sqlalchemy as sa
 from oslo_utils import timeutils
 from sqlalchemy.orm import Session
 
+from warre_blazar import times
 from warre_blazar.db import reservable_hosts
-from warre_blazar.db.claims import NO_TIME, Claims, claiming
+from warre_blazar.db.claims import Claims, claiming
 from warre_blazar.db.tables import (
     allocations,
     bookings,
@@ -51,7 +52,7 @@ def snapshot(
     flavor_id: str,
     shape: Shape,
     window: timeline.Span,
-    cleaning: datetime.timedelta = NO_TIME,
+    cleaning: datetime.timedelta = times.NO_TIME,
     device_rules: Rules = NO_DEVICES,
     also: Collection[str] = (),
 ) -> Snapshot:
@@ -78,7 +79,7 @@ def snapshot(
 def all_reservable_with_claims(
     db: Session,
     window: timeline.Span,
-    cleaning: datetime.timedelta = NO_TIME,
+    cleaning: datetime.timedelta = times.NO_TIME,
     device_rules: Rules = NO_DEVICES,
 ) -> tuple[list[Host], Mapping[str, Mapping[str, list[timeline.Claim]]]]:
     """Read all reservable hosts, and the claims on the slots of all flavors.
@@ -94,7 +95,7 @@ def all_reservable_with_claims(
 def all_reservable(
     db: Session,
     window: timeline.Span,
-    cleaning: datetime.timedelta = NO_TIME,
+    cleaning: datetime.timedelta = times.NO_TIME,
     device_rules: Rules = NO_DEVICES,
 ) -> list[Host]:
     """Read all reservable hosts, with what is booked on them.
@@ -127,7 +128,7 @@ def complete(
     db: Session,
     of: Collection[Host],
     *,
-    cleaning: datetime.timedelta = NO_TIME,
+    cleaning: datetime.timedelta = times.NO_TIME,
     device_rules: Rules = NO_DEVICES,
     without: str | None = None,
 ) -> list[Host]:
@@ -161,18 +162,18 @@ class Booked:
 
 def everything(
     db: Session,
-    times: Sequence[timeline.Span],
-    cleaning: datetime.timedelta = NO_TIME,
+    spans: Sequence[timeline.Span],
+    cleaning: datetime.timedelta = times.NO_TIME,
     device_rules: Rules = NO_DEVICES,
 ) -> Booked:
     """Read in one statement what is booked on all hosts and of all flavors at some times.
 
-    :param times: spans of time, sorted by start. What has ended before a span is included for its
+    :param spans: spans of time, sorted by start. What has ended before a span is included for its
         cleaning time, but the times of holdings and claims don't contain the cleaning time.
     """
-    window = timeline.Span(times[0].start, times[-1].padded(cleaning).end)
-    read = Claims(window, NO_TIME)
-    padded = [span.padded(cleaning) for span in times]
+    window = timeline.Span(spans[0].start, spans[-1].padded(cleaning).end)
+    read = Claims(window, times.NO_TIME)
+    padded = [span.padded(cleaning) for span in spans]
     query = claiming(_allocations(sa.true(), None, read), window, cleaning, padded)
     held, claims = _held(db.execute(query).all(), read, device_rules)
     return Booked(held, {f: [*itertools.chain(*each.values())] for f, each in claims.items()})

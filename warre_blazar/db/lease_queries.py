@@ -8,6 +8,7 @@ import datetime
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
+from warre_blazar import times
 from warre_blazar.db.leases import EVENT_COLUMNS, ours
 from warre_blazar.db.tables import (
     allocations,
@@ -20,9 +21,6 @@ from warre_blazar.domain import lease_states
 from warre_blazar.domain.execution_timing import BEFORE, EVENTS, LEAD, RETRY_LEAD, START
 from warre_blazar.domain.flavor import RESOURCE_TYPE
 from warre_blazar.domain.lease import BEFORE_END_EVENT, END_EVENT, START_EVENT, Event
-
-#: An ended lease is read for this long after its end or its last write.
-_RECENT = datetime.timedelta(days=1)
 
 
 def in_question(db: Session) -> list[str]:
@@ -64,7 +62,7 @@ def unsettled(db: Session, now: datetime.datetime) -> set[str]:
 
     The query reads all these leases, so it should run rarely.
     """
-    since = now - _RECENT
+    since = now - times.ENDED_LEASES_READ_FOR
     held = sa.exists().where(allocations.c.reservation_id == reservations.c.id)
     query = (
         sa.select(leases.c.id)

@@ -12,9 +12,9 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import mysql, postgresql, sqlite
 from sqlalchemy.orm import Session
 
+from warre_blazar import times
 from warre_blazar.db import sql_functions
 from warre_blazar.db.tables import lease_workers, managers
-from warre_blazar.domain.execution import DEAD_AFTER
 
 
 def note(db: sa.Connection, lease_id: str, manager_id: str, work_id: str) -> None:
@@ -70,7 +70,7 @@ def is_worked_on(lease_id: sa.Column[Any]) -> sa.ColumnElement[bool]:
     return sa.exists().where(
         lease_workers.c.lease_id == lease_id,
         managers.c.id == lease_workers.c.manager_id,
-        _silent() <= DEAD_AFTER,
+        _silent() <= times.DEAD_AFTER,
     )
 
 
@@ -89,7 +89,7 @@ def abandoned(db: Session, lease_ids: Collection[str]) -> set[str]:
         .select_from(lease_workers.outerjoin(managers, managers.c.id == lease_workers.c.manager_id))
         .where(
             lease_workers.c.lease_id.in_(lease_ids),
-            sa.or_(managers.c.id.is_(None), _silent() > DEAD_AFTER),
+            sa.or_(managers.c.id.is_(None), _silent() > times.DEAD_AFTER),
         )
     )
     return set(db.scalars(query))

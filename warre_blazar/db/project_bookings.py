@@ -6,7 +6,8 @@ from collections.abc import Collection, Mapping
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
-from warre_blazar.db.claims import NO_TIME, Claims, claiming
+from warre_blazar import times
+from warre_blazar.db.claims import Claims, claiming
 from warre_blazar.db.tables import allocations, bookings, history, leases, reservations
 from warre_blazar.domain.timeline import Claim, Span
 
@@ -23,7 +24,7 @@ def read(db: Session, project_id: str | None, flavor_ids: Collection[str], windo
     found: dict[str, dict[str, list[Claim]]] = defaultdict(dict)
     if not flavor_ids or project_id is None:
         return found
-    read = Claims(window, NO_TIME)
+    read = Claims(window, times.NO_TIME)
     holds = sa.exists().where(allocations.c.reservation_id == reservations.c.id)
     query = (
         sa.select(bookings.c.flavor_id, reservations.c.id, bookings.c.instance_count, *read.columns)
@@ -38,7 +39,9 @@ def read(db: Session, project_id: str | None, flavor_ids: Collection[str], windo
             sa.or_(holds, leases.c.status == "TERMINATED"),
         )
     )
-    for flavor_id, reservation_id, count, *when in db.execute(claiming(query, window, NO_TIME)):
+    for flavor_id, reservation_id, count, *when in db.execute(
+        claiming(query, window, times.NO_TIME)
+    ):
         found[flavor_id][reservation_id] = [Claim(span, count) for span in read.spans(*when)]
     until = sa.case(
         (history.c.deleted_at < history.c.end_date, history.c.deleted_at), else_=history.c.end_date
@@ -61,7 +64,7 @@ def read(db: Session, project_id: str | None, flavor_ids: Collection[str], windo
 def holding(db: Session, flavor_id: str, window: Span) -> dict[str, list[Claim]]:
     """What each project holds of a flavor within a span, by project id."""
     found: dict[str, list[Claim]] = defaultdict(list)
-    read = Claims(window, NO_TIME)
+    read = Claims(window, times.NO_TIME)
     query = (
         sa.select(leases.c.project_id, bookings.c.instance_count, *read.columns)
         .select_from(
@@ -74,6 +77,6 @@ def holding(db: Session, flavor_id: str, window: Span) -> dict[str, list[Claim]]
             sa.exists().where(allocations.c.reservation_id == reservations.c.id),
         )
     )
-    for project_id, count, *when in db.execute(claiming(query, window, NO_TIME)):
+    for project_id, count, *when in db.execute(claiming(query, window, times.NO_TIME)):
         found[project_id] += [Claim(span, count) for span in read.spans(*when)]
     return found

@@ -11,6 +11,7 @@ from oslo_log import log as logging
 from oslo_utils import timeutils
 from sqlalchemy.orm import Session
 
+from warre_blazar import times
 from warre_blazar.db import host_providers as stored_trees
 from warre_blazar.db.sql_functions import seconds_between
 from warre_blazar.db.tables import (
@@ -62,7 +63,7 @@ def empty(db: Session, *, closed: bool = False) -> list[Host]:
         elif kind == "capability":
             capabilities[host_id][name] = value
         elif kind == "window":
-            start, end = (_EPOCH + datetime.timedelta(seconds=each) for each in amounts[:2])
+            start, end = (_EPOCH + each * times.SECOND for each in amounts[:2])
             windows[host_id].append(Holding(_WINDOW, Span(start, end), None))
         else:
             traits[host_id].add(name)

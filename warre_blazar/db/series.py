@@ -11,6 +11,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
+from warre_blazar import times
 from warre_blazar.db import reservations, session
 from warre_blazar.db.sql_functions import seconds_between, utc_now
 from warre_blazar.db.tables import bookings, history, series
@@ -43,7 +44,7 @@ def insert(db: Session, item: BookedSeries) -> None:
             start_date=recurrence.start,
             timezone=recurrence.timezone,
             rrule=recurrence.rule,
-            minutes=recurrence.length // datetime.timedelta(minutes=1),
+            minutes=recurrence.length // times.MINUTE,
             all_or_none=item.all_or_none,
             planned=item.planned,
             tried=item.tried,
@@ -59,7 +60,7 @@ def insert(db: Session, item: BookedSeries) -> None:
 
 def _series(row: sa.RowMapping) -> BookedSeries:
     labels = Labels(row["name"], row["note"], row["contact"], row["timezone"])
-    length = datetime.timedelta(minutes=row["minutes"])
+    length = row["minutes"] * times.MINUTE
     return BookedSeries(
         id=row["id"],
         project_id=row["project_id"],

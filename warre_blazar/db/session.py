@@ -22,7 +22,7 @@ from oslo_log import log as logging
 from sqlalchemy import exc as sa_exc
 from sqlalchemy.orm import Session
 
-from warre_blazar import waiting
+from warre_blazar import times, waiting
 from warre_blazar.errors import exceptions
 
 LOG = logging.getLogger(__name__)
@@ -38,8 +38,6 @@ _instead: contextvars.ContextVar[Any] = contextvars.ContextVar("_instead", defau
 _is_writing = contextvars.ContextVar("_is_writing", default=False)
 
 ATTEMPTS = 16
-_FIRST_WAIT = 0.02
-_LONGEST_WAIT = 0.5
 
 # MariaDB's errors for a character that the connection's encoding lacks: illegal mix of collations,
 # invalid character string, incorrect string value.
@@ -168,7 +166,7 @@ def retried(function: Callable[P, R]) -> Callable[P, R]:
     def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
         if _is_writing.get():
             return function(*args, **kwargs)
-        wait = _FIRST_WAIT
+        wait = times.RACE_FIRST_PAUSE
         for _ in range(ATTEMPTS):
             try:
                 return function(*args, **kwargs)
@@ -177,7 +175,7 @@ def retried(function: Callable[P, R]) -> Callable[P, R]:
                     raise
                 LOG.debug("%s lost a race, trying again: %r", function.__name__, error)
             waiting.sleep(wait * random.uniform(0.5, 1.5))  # noqa: S311
-            wait = min(wait * 2, _LONGEST_WAIT)
+            wait = min(wait * 2, times.RACE_LONGEST_PAUSE)
         raise exceptions.TryAgain
 
     return wrapper

@@ -7,6 +7,8 @@ import sqlalchemy as sa
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 
+from warre_blazar import times
+
 
 class seconds_between(FunctionElement[int]):
     """The whole seconds from one DateTime to another."""
@@ -69,7 +71,8 @@ def hours_between(
     start: sa.ColumnElement[Any], end: sa.ColumnElement[Any]
 ) -> sa.ColumnElement[int]:
     """The hours from one DateTime to another, rounded up, as in ``Span.hours``."""
-    return (seconds_between(start, end) + 3599) // 3600
+    hour = times.HOUR // times.SECOND
+    return (seconds_between(start, end) + hour - 1) // hour
 
 
 @compiles(seconds_between, "mysql")

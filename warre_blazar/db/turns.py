@@ -9,13 +9,9 @@ import datetime
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
+from warre_blazar import times
 from warre_blazar.db import session, sql_functions
 from warre_blazar.db.tables import managers, turns
-from warre_blazar.domain.execution import DEAD_AFTER
-
-#: The seconds of silence after which another manager takes a turn, although the manager that has it
-#: is alive. Its thread may hang.
-SILENT_AFTER = 120
 
 
 def take(db: Session, name: str, manager_id: str) -> bool:
@@ -26,11 +22,11 @@ def take(db: Session, name: str, manager_id: str) -> bool:
     now = sql_functions.utc_now()
     silent = sql_functions.seconds_between(turns.c.taken_at, now)
     living = sa.select(managers.c.id).where(
-        sql_functions.seconds_between(managers.c.heartbeat, now) <= DEAD_AFTER
+        sql_functions.seconds_between(managers.c.heartbeat, now) <= times.DEAD_AFTER
     )
     free = sa.or_(
         turns.c.manager_id == manager_id,
-        silent > SILENT_AFTER,
+        silent > times.TURN_LOST_AFTER,
         turns.c.manager_id.not_in(living),
     )
     taken = {"manager_id": manager_id, "taken_at": now}

@@ -7,6 +7,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
+from warre_blazar import times
 from warre_blazar.db import session
 from warre_blazar.db.tables import compute_hosts, flavors, host_generations, leases, waits
 from warre_blazar.db.tables import maintenance_windows as windows
@@ -15,7 +16,6 @@ from warre_blazar.domain.timeline import Span
 from warre_blazar.domain.waits import OPEN, SERVED, Mode, Wait, WaitState
 from warre_blazar.errors import exceptions
 
-_MINUTE = datetime.timedelta(minutes=1)
 #: The columns that are attributes of the same name.
 _PLAIN = (
     *("id", "project_id", "user_id", "flavor_id", "category", "instance_count", "created_at"),
@@ -53,7 +53,7 @@ def insert(db: Session, wait: Wait) -> None:
     session.insert_or_lose(
         db,
         waits.insert().values(
-            minutes=wait.length // _MINUTE,
+            minutes=wait.length // times.MINUTE,
             earliest=wait.window.start,
             latest=wait.window.end,
             mode=wait.mode.value,
@@ -192,7 +192,7 @@ def _wait(row: sa.RowMapping) -> Wait:
     start, end = row["start_date"], row["end_date"]
     return Wait(
         **{name: row[name] for name in _PLAIN},
-        length=row["minutes"] * _MINUTE,
+        length=row["minutes"] * times.MINUTE,
         window=Span(row["earliest"], row["latest"]),
         mode=Mode(row["mode"]),
         labels=Labels.read(row),

@@ -4,6 +4,7 @@ import dataclasses
 import datetime
 from typing import Any
 
+from warre_blazar import times
 from warre_blazar.errors import exceptions
 from warre_blazar.fields.reservations import Reservation
 
@@ -17,7 +18,7 @@ class SiteRule:
     #: What is done if neither the reservation nor its flavor says anything.
     default: str = NOTHING
     #: How long before the end it is done.
-    ahead: datetime.timedelta = datetime.timedelta(minutes=30)
+    ahead: datetime.timedelta = times.BEFORE_END
 
 
 #: What holds without a configuration.

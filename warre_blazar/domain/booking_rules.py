@@ -7,6 +7,7 @@ import datetime
 import functools
 from collections.abc import Callable, Iterable, Sequence
 
+from warre_blazar import times
 from warre_blazar.domain import timeline
 from warre_blazar.domain.flavor import RESOURCE_TYPE, Flavor
 from warre_blazar.domain.wording import counted
@@ -140,7 +141,7 @@ def check_ahead(flavor: Flavor, span: timeline.Span, now: datetime.datetime) -> 
     """
     if flavor.max_days_ahead is None:
         return
-    latest = _minute(now) + datetime.timedelta(days=flavor.max_days_ahead)
+    latest = _minute(now) + flavor.max_days_ahead * times.DAY
     if span.end > latest:
         raise exceptions.FlavorNotBookable(
             "too_far_ahead",
@@ -178,7 +179,7 @@ def extendable_from(flavor: Flavor, span: timeline.Span) -> datetime.datetime | 
     """From when on a reservation with this span can be extended. None: at any time."""
     if flavor.extend_within_hours is None:
         return None
-    return span.end - datetime.timedelta(hours=flavor.extend_within_hours)
+    return span.end - flavor.extend_within_hours * times.HOUR
 
 
 def project_terms(

@@ -6,13 +6,12 @@ import enum
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
+from warre_blazar import times
 from warre_blazar.domain import host_properties, timeline
 from warre_blazar.domain.flavor import Flavor, Shape
 from warre_blazar.domain.hosts import Host
 from warre_blazar.domain.providers import Provider
 from warre_blazar.domain.request_groups import Group, PlacementRequest
-
-_MINUTE = datetime.timedelta(minutes=1)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -240,9 +239,9 @@ def use(
             for claim in claims
             if claim.span.overlaps(window)
         ),
-        datetime.timedelta(0),
+        times.NO_TIME,
     )
-    present = timeline.Span(now, now + _MINUTE)
+    present = timeline.Span(now, now + times.MINUTE)
     return FlavorUse(timeline.peak(claims, present), timeline.peak(claims, window), time)
 
 

@@ -5,10 +5,6 @@ import dataclasses
 from warre_blazar.domain.execution_timing import DELETE
 from warre_blazar.domain.lease_states import ClaimState
 
-#: The seconds without a heartbeat after which a manager counts as dead. A living manager writes a
-#: heartbeat once a second.
-DEAD_AFTER = 20
-
 
 @dataclasses.dataclass(frozen=True)
 class Execution:
@@ -20,7 +16,7 @@ class Execution:
     manager_id: str | None
     #: The number of attempts that have failed.
     attempts: int
-    #: Whether the manager's last heartbeat is at most ``DEAD_AFTER`` seconds old.
+    #: Whether the manager's last heartbeat is at most ``times.DEAD_AFTER`` seconds old.
     alive: bool
 
     def is_requested(self, action: str) -> bool:

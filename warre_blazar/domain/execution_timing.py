@@ -2,6 +2,8 @@
 
 import datetime
 
+from warre_blazar import times
+
 START, END, DELETE = "start", "end", "delete"
 
 #: The type of Blazar's event for each action. A deletion has no event.
@@ -18,13 +20,10 @@ BEFORE = {START: ("PENDING",), END: ("PENDING", "ACTIVE", "ERROR")}
 #: executor looks only for events that are due. So Blazar's executor never finds the event of a
 #: claimed action. During the lead of a start, the manager prepares the start, but the project can't
 #: use the reservation yet. During the lead of an end, requests to extend the lease are refused.
-LEAD = {START: datetime.timedelta(seconds=10), END: datetime.timedelta(seconds=2)}
+LEAD = {START: times.START_LEAD, END: times.END_LEAD}
 
 #: After a failed attempt, a manager claims the action again this long before the next attempt.
 RETRY_LEAD = LEAD[END]
-
-_FIRST_PAUSE = datetime.timedelta(seconds=2)
-_LONGEST_PAUSE = datetime.timedelta(seconds=60)
 
 
 def pause(attempts: int) -> datetime.timedelta:
@@ -32,4 +31,4 @@ def pause(attempts: int) -> datetime.timedelta:
 
     :param attempts: how many attempts have failed, at least 1.
     """
-    return min(_FIRST_PAUSE * 2 ** min(attempts - 1, 10), _LONGEST_PAUSE)
+    return min(times.RETRY_FIRST_PAUSE * 2 ** min(attempts - 1, 10), times.RETRY_LONGEST_PAUSE)

@@ -7,6 +7,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Self
 
+from warre_blazar import times
 from warre_blazar.domain import (
     extra_specs_check,
     host_properties,
@@ -118,7 +119,7 @@ class Flavor:
     @property
     def gap(self) -> datetime.timedelta:
         """The time that must pass between two reservations of a project."""
-        return datetime.timedelta(hours=self.gap_hours or 0)
+        return (self.gap_hours or 0) * times.HOUR
 
     @property
     def has_project_terms(self) -> bool:
@@ -141,13 +142,13 @@ class Flavor:
         """Until when reservations can last. None: there is no limit."""
         ends = [] if self.end is None else [self.end]
         if self.max_days_ahead is not None:
-            ends.append(now + datetime.timedelta(days=self.max_days_ahead))
+            ends.append(now + self.max_days_ahead * times.DAY)
         return min(ends, default=None)
 
     @property
     def max_length(self) -> datetime.timedelta:
         """The longest time of one reservation."""
-        return datetime.timedelta(hours=self.max_length_hours)
+        return self.max_length_hours * times.HOUR
 
 
 def check_extra_specs(extra_specs: Mapping[str, str], vcpu: int | None = None) -> None:

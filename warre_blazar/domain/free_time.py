@@ -6,6 +6,7 @@ import functools
 import itertools
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 
+from warre_blazar import times
 from warre_blazar.domain import booking_rules, capacity, placing, timeline
 from warre_blazar.domain.devices import NO_DEVICES, Rules
 from warre_blazar.domain.flavor import Flavor, Shape
@@ -46,7 +47,7 @@ class Question:
     #: instances may be on any hosts.
     affinity: bool | None = None
     #: The shortest length of the spans to find.
-    least: datetime.timedelta = datetime.timedelta(0)
+    least: datetime.timedelta = times.NO_TIME
     #: Whether the project is exempt from the flavor's max_length_hours.
     any_length: bool = False
     #: How devices in reservations of stock resource types are counted.
@@ -246,7 +247,7 @@ class FreeTime:
         return capacity.most_instances(rooms, self._question.affinity) >= self._question.count
 
     def of_hosts(
-        self, count: int | None = None, least: datetime.timedelta = datetime.timedelta(0)
+        self, count: int | None = None, least: datetime.timedelta = times.NO_TIME
     ) -> list[Span]:
         """The spans for which hosts have room, whatever slots the flavor has.
 

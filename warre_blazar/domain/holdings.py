@@ -8,6 +8,7 @@ import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from warre_blazar import times
 from warre_blazar.domain import counting, timeline
 from warre_blazar.domain.request_groups import PlacementRequest
 
@@ -108,7 +109,7 @@ class Occupancy:
             if number is None:
                 number = numbers[id(request)] = 2 * len(self.requests)
                 self.requests.append(request)
-                self.times.append(_NO_TIME)
+                self.times.append(times.NO_TIME)
             start = start if start > first else first
             events.append((start, number))
             if end < last:
@@ -386,6 +387,5 @@ def _of_kind(taken: Mapping[PlacementRequest, int], request: PlacementRequest) -
     return taken.get(request, 0)
 
 
-_NO_TIME = datetime.timedelta()
 _NO_LIMIT = 2**31
 _NOTHING = Occupancy((), timeline.Span(datetime.datetime.min, datetime.datetime.max))

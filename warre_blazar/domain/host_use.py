@@ -4,11 +4,10 @@ import dataclasses
 import datetime
 from collections.abc import Iterator
 
+from warre_blazar import times
 from warre_blazar.domain import timeline
 from warre_blazar.domain.hosts import Host
 from warre_blazar.domain.timeline import Claim, Span
-
-_MINUTE = datetime.timedelta(minutes=1)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,5 +36,5 @@ def use(host: Host, window: Span, now: datetime.datetime) -> Iterator[ClassUse]:
             Claim(span, capacity if request is None else request.amounts.get(cls, 0))
             for _, span, request in host.holdings
         ]
-        present = timeline.peak(claims, Span(now, now + _MINUTE))
+        present = timeline.peak(claims, Span(now, now + times.MINUTE))
         yield ClassUse(cls, capacity, present, timeline.peak(claims, window))

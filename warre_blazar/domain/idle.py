@@ -4,6 +4,8 @@ import dataclasses
 import datetime
 import enum
 
+from warre_blazar import times
+
 
 class IdleStep(enum.Enum):
     """What is due for an idle reservation."""
@@ -47,22 +49,18 @@ class IdleReservation:
         """When it would end early, if its user is warned at the latest now. None: it wouldn't."""
         if self.end_hours is None:
             return None
-        due = self.since + _hours(self.end_hours)
+        due = self.since + self.end_hours * times.HOUR
         if self.warn_hours is not None:
             # There is always the whole time between the message and the end, also if the flavor has
             # got its terms when the reservation was idle already.
             warned = self.warned_at if self.is_warned and self.warned_at else now
-            due = max(due, warned + _hours(self.end_hours - self.warn_hours))
+            due = max(due, warned + (self.end_hours - self.warn_hours) * times.HOUR)
         return due if due < self.end else None
 
     def step(self, now: datetime.datetime) -> IdleStep:
         """What is due now."""
         if self.warn_hours is not None and not self.is_warned:
-            is_due = now >= self.since + _hours(self.warn_hours)
+            is_due = now >= self.since + self.warn_hours * times.HOUR
             return IdleStep.WARN if is_due else IdleStep.NOTHING
         due = self.ends_at(now)
         return IdleStep.END if due is not None and now >= due else IdleStep.NOTHING
-
-
-def _hours(number: int) -> datetime.timedelta:
-    return datetime.timedelta(hours=number)

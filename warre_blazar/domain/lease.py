@@ -3,15 +3,13 @@
 import dataclasses
 import datetime
 
+from warre_blazar import times
 from warre_blazar.domain import execution, lease_states
 from warre_blazar.domain.lease_states import State, Statuses
 from warre_blazar.domain.timeline import Span
 
 START_EVENT, END_EVENT, BEFORE_END_EVENT = "start_lease", "end_lease", "before_end_lease"
 BLAZARS_EVENTS = (START_EVENT, END_EVENT, BEFORE_END_EVENT)
-
-#: If an attempt at a start or an end fails, its event is postponed by less than this time.
-LONGEST_PAUSE = datetime.timedelta(minutes=2)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -99,10 +97,10 @@ def _is_on_time(event: Event, due: datetime.datetime, now: datetime.datetime) ->
     - An event that is done may have any time.
     - Usually an event has the time at which its lease starts or ends.
     - After a failed attempt, the event is postponed. It is later than the lease's start or end, but
-      at most ``LONGEST_PAUSE`` in the future.
+      at most ``times.EVENT_POSTPONED_FOR`` in the future.
 
     :param due: the lease's start for a start event, the lease's end for an end event.
     """
     if event.time == due or event.status == lease_states.DONE:
         return True
-    return event.time is not None and due <= event.time <= now + LONGEST_PAUSE
+    return event.time is not None and due <= event.time <= now + times.EVENT_POSTPONED_FOR

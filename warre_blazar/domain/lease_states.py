@@ -13,6 +13,8 @@ import enum
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
+from warre_blazar import times
+
 T = TypeVar("T")
 
 CREATING, PENDING, STARTING, ACTIVE = "CREATING", "PENDING", "STARTING", "ACTIVE"
@@ -51,10 +53,6 @@ class Age(enum.IntEnum):
     STUCK = 2
 
 
-#: Seconds after which an unchanged lease counts as ``Age.QUIET``.
-QUIET_SECONDS = 5.0
-
-
 def age(unchanged: float, patience: float) -> Age:
     """The age of a lease.
 
@@ -63,7 +61,7 @@ def age(unchanged: float, patience: float) -> Age:
     """
     if unchanged >= patience:
         return Age.STUCK
-    return Age.QUIET if unchanged >= QUIET_SECONDS else Age.FRESH
+    return Age.QUIET if unchanged >= times.QUIET_AFTER else Age.FRESH
 
 
 class ClaimState(enum.StrEnum):

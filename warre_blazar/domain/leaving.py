@@ -1,17 +1,15 @@
 """Says which reservations that haven't begun must leave a host so that instances fit."""
 
-import datetime
 import functools
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from warre_blazar import times
 from warre_blazar.domain import timeline
 from warre_blazar.domain.holdings import Remainder
 from warre_blazar.domain.hosts import Host
 from warre_blazar.domain.request_groups import PlacementRequest
 from warre_blazar.domain.timeline import Span
-
-_HOUR = datetime.timedelta(hours=1)
 
 
 class Movable(NamedTuple):
@@ -243,4 +241,4 @@ def share(host: Host, movable: Movable) -> float:
 
 def work(host: Host, movable: Movable) -> float:
     """What a reservation takes of a host, as a share of the host, times its hours."""
-    return share(host, movable) * ((movable.span.end - movable.span.start) / _HOUR)
+    return share(host, movable) * ((movable.span.end - movable.span.start) / times.HOUR)

@@ -8,6 +8,7 @@ import zoneinfo
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from warre_blazar import times
 from warre_blazar.domain import reservation_states
 from warre_blazar.domain.notices import Kind, Notice
 from warre_blazar.domain.snapshots import Status
@@ -119,13 +120,14 @@ def booking(content: Mapping[str, Any]) -> str:
 
 def shown_length(length: datetime.timedelta) -> str:
     """A length of time as messages show it, such as ``1 hour``. It isn't exact."""
-    minutes = max(5, 5 * round(length.total_seconds() / 300))
-    if minutes < 60:
-        return f"{minutes} minutes"
-    hours = round(minutes / 60)
-    if hours < 48:
+    step = 5 * times.MINUTE
+    shown = max(1, round(length / step)) * step
+    if shown < times.HOUR:
+        return f"{shown // times.MINUTE} minutes"
+    hours = round(shown / times.HOUR)
+    if hours * times.HOUR < 2 * times.DAY:
         return "1 hour" if hours == 1 else f"{hours} hours"
-    return f"{round(hours / 24)} days"
+    return f"{round(hours * times.HOUR / times.DAY)} days"
 
 
 def shown_time(value: str | datetime.datetime, zone: str | None) -> str:

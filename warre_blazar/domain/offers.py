@@ -4,13 +4,12 @@ import dataclasses
 import datetime
 import enum
 
+from warre_blazar import times
 from warre_blazar.domain import quota
 from warre_blazar.domain.flavor import Flavor
 from warre_blazar.domain.free_time import FreeTime, Question, Supply, is_any_long
 from warre_blazar.domain.quota import Amount
 from warre_blazar.domain.timeline import Span
-
-_HOUR = datetime.timedelta(hours=1)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -88,8 +87,8 @@ class QuotaLeft:
     def longest(self, count: int) -> datetime.timedelta:
         """For how long the project may book a number of instances."""
         if self.reservations == 0:
-            return datetime.timedelta(0)
-        return datetime.timedelta.max if self.hours is None else self.hours // count * _HOUR
+            return times.NO_TIME
+        return datetime.timedelta.max if self.hours is None else self.hours // count * times.HOUR
 
 
 class OfferSearch:
@@ -171,6 +170,6 @@ class OfferSearch:
         return best
 
     def _shorter(self) -> Offer | None:
-        if self._question.least <= _HOUR:
+        if self._question.least <= times.SHORTEST_OFFER:
             return None
-        return next(iter(self._offers(self._question.count, _HOUR)), None)
+        return next(iter(self._offers(self._question.count, times.SHORTEST_OFFER)), None)

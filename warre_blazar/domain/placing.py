@@ -10,6 +10,7 @@ import itertools
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 
+from warre_blazar import times
 from warre_blazar.domain import provider_search, timeline
 from warre_blazar.domain.hosts import Host
 from warre_blazar.domain.request_groups import PlacementRequest
@@ -49,10 +50,6 @@ class Wanted:
         return [self.window] if self.also is None else timeline.union(self.window, self.also)
 
 
-#: For so long before and after a booking, it matters what else is held on a host.
-_LONGEST_MARGIN = datetime.timedelta(days=1)
-
-
 def around(window: timeline.Span) -> timeline.Span:
     """The time in which the holdings of hosts decide about their order for a booking.
 
@@ -60,7 +57,7 @@ def around(window: timeline.Span) -> timeline.Span:
     is full right before and after a booking would otherwise have gaps there that are too short for
     most bookings. ``benchmarks/pack.py`` compares this with other rules.
     """
-    margin = min((window.end - window.start) / 2, _LONGEST_MARGIN)
+    margin = min((window.end - window.start) / 2, times.HOST_CHOICE_MARGIN)
     try:
         return timeline.Span(window.start - margin, window.end + margin)
     except OverflowError:
@@ -291,9 +288,7 @@ class FreeSpans:
         self._request, self._window = request, window
         self._most, self._affinity = 1 if affinity is False else most, affinity
 
-    def of(
-        self, count: int, least: datetime.timedelta = datetime.timedelta(0)
-    ) -> list[timeline.Span]:
+    def of(self, count: int, least: datetime.timedelta = times.NO_TIME) -> list[timeline.Span]:
         """The spans throughout which ``count`` more instances fit.
 
         :param least: spans that are shorter may be left out.

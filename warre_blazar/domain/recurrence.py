@@ -21,13 +21,9 @@ from collections.abc import Iterator
 
 from dateutil import rrule
 
+from warre_blazar import times
 from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import exceptions
-
-#: Occurrences are looked for in so many years from the start on.
-YEARS = 5
-#: The least time from the start of an occurrence to the start of the next one.
-CLOSEST = datetime.timedelta(hours=1)
 
 _FREQUENCIES = ("DAILY", "WEEKLY", "MONTHLY", "YEARLY")
 _PARTS = {
@@ -82,17 +78,17 @@ class Recurrence:
         if len(starts) > most and limits:
             raise _refused(f"expected at most {most} occurrences")
         if len(starts) < (count or 0) or any(limit > self._horizon for limit in limits):
-            raise _refused(f"expected an end within {YEARS} years")
+            raise _refused(f"expected an end within {times.SERIES_YEARS} years")
         spans = [self._span(local) for local in starts[:most]]
         for one, other in itertools.pairwise(spans):
-            if other.start - one.start < CLOSEST:
+            if other.start - one.start < times.OCCURRENCES_APART:
                 raise _refused("expected occurrences that start at least an hour apart")
         return spans
 
     @property
     def _horizon(self) -> datetime.datetime:
         """The local time at which the search for occurrences ends."""
-        return _in_year(self.start, self.start.year + YEARS)
+        return _in_year(self.start, self.start.year + times.SERIES_YEARS)
 
     def _end(self, parts: dict[str, str], most: int) -> tuple[int | None, datetime.datetime | None]:
         """The number of occurrences and the last local start that the rule names."""
@@ -120,7 +116,7 @@ class Recurrence:
             raise _refused("expected an UNTIL such as 20261231 or 20261231T230000Z") from None
 
     def _locals(self, parts: dict[str, str]) -> Iterator[datetime.datetime]:
-        """The local starts of the rule within ``YEARS``, without regard to its end."""
+        """The local starts of the rule within ``times.SERIES_YEARS``, without regard to its end."""
         shift = _late_year(self.start.year) - self.start.year
         text = ";".join(f"{k}={v}" for k, v in parts.items() if k not in ("COUNT", "UNTIL"))
         is_first = True
@@ -182,12 +178,12 @@ def _parts(text: str) -> dict[str, str]:
 @functools.lru_cache
 def _late_year(year: int) -> int:
     """The latest year from which on the next years have the same days as those from ``year`` on."""
-    here = [_shape(year + n) for n in range(-1, YEARS + 1)]
-    last = datetime.MAXYEAR - YEARS
+    here = [_shape(year + n) for n in range(-1, times.SERIES_YEARS + 1)]
+    last = datetime.MAXYEAR - times.SERIES_YEARS
     return next(
         late
         for late in range(last, last - 400, -1)
-        if [_shape(late + n) for n in range(-1, YEARS + 1)] == here
+        if [_shape(late + n) for n in range(-1, times.SERIES_YEARS + 1)] == here
     )
 
 

@@ -4,11 +4,10 @@ import dataclasses
 import datetime
 from collections.abc import Callable, Iterable, Sequence
 
+from warre_blazar import times
 from warre_blazar.domain import timeline
 from warre_blazar.domain.flavor import Flavor
 from warre_blazar.domain.timeline import Claim, Span
-
-_MINUTE = datetime.timedelta(minutes=1)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,7 +29,7 @@ class SlotUse:
 def minute(moment: datetime.datetime) -> Span:
     """The minute in which a moment is."""
     start = moment.replace(second=0, microsecond=0)
-    return Span(start, start + _MINUTE)
+    return Span(start, start + times.MINUTE)
 
 
 def use(

@@ -6,6 +6,7 @@ import enum
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
+from warre_blazar import times
 from warre_blazar.domain.execution_timing import END, START
 
 
@@ -23,9 +24,6 @@ class Name(enum.StrEnum):
 #: The tally of each action's delays.
 DELAYS = {START: Name.START_DELAY, END: Name.END_DELAY}
 
-#: The limits of the buckets of delays, in seconds. A bucket holds delays up to its limit.
-BUCKETS = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 1800.0, 7200.0, math.inf)
-
 
 @dataclasses.dataclass(frozen=True)
 class Tally:
@@ -38,7 +36,7 @@ class Tally:
 
 def bucket(seconds: float) -> str:
     """The label of the bucket for a delay."""
-    return str(BUCKETS[bisect.bisect_left(BUCKETS, seconds)])
+    return str(times.DELAY_BUCKETS[bisect.bisect_left(times.DELAY_BUCKETS, seconds)])
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,11 +56,11 @@ def histogram(tallies: Mapping[str, Tally]) -> Histogram:
 
     :param tallies: tallies by label, as ``bucket`` makes them.
     """
-    counts = [0] * len(BUCKETS)
+    counts = [0] * len(times.DELAY_BUCKETS)
     for label, tally in tallies.items():
-        counts[bisect.bisect_left(BUCKETS, float(label))] += tally.count
+        counts[bisect.bisect_left(times.DELAY_BUCKETS, float(label))] += tally.count
     return Histogram(
-        [(limit, sum(counts[: number + 1])) for number, limit in enumerate(BUCKETS)],
+        [(limit, sum(counts[: number + 1])) for number, limit in enumerate(times.DELAY_BUCKETS)],
         _sum(tallies.values()),
     )
 

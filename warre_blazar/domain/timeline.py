@@ -16,6 +16,8 @@ import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Self
 
+from warre_blazar import times
+
 
 @dataclasses.dataclass(frozen=True)
 class Span:
@@ -48,7 +50,7 @@ class Span:
 
     def hours(self) -> int:
         """The length in hours, rounded up."""
-        return -((self.start - self.end) // datetime.timedelta(hours=1))
+        return -((self.start - self.end) // times.HOUR)
 
 
 class Claim(NamedTuple):

@@ -12,13 +12,13 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple, Self
 
+from warre_blazar import times
 from warre_blazar.domain import reservation_states
 from warre_blazar.domain.changes import MISSING_INSTANCES, Change, ChangeKind
 from warre_blazar.domain.reservation import Reservation
 from warre_blazar.domain.timeline import Span
 
 _EVER = datetime.datetime.max
-_DAY = datetime.timedelta(days=1)
 
 
 class Amounts(NamedTuple):
@@ -253,19 +253,19 @@ class Record:
 
 def _day(day: datetime.date) -> Span:
     midnight = datetime.datetime.combine(day, datetime.time())
-    return Span(midnight, midnight + _DAY)
+    return Span(midnight, midnight + times.DAY)
 
 
 def _common_seconds(one: Span, other: Span) -> int:
     length = min(one.end, other.end) - max(one.start, other.start)
-    return max(0, length // datetime.timedelta(seconds=1))
+    return max(0, length // times.SECOND)
 
 
 def days(window: Span) -> Iterator[Span]:
     """The parts of a span that are on one day in UTC each."""
     start = window.start
     while start < window.end:
-        midnight = start.replace(hour=0, minute=0, second=0, microsecond=0) + _DAY
+        midnight = start.replace(hour=0, minute=0, second=0, microsecond=0) + times.DAY
         yield Span(start, min(midnight, window.end))
         start = midnight
 

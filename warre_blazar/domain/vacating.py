@@ -9,6 +9,7 @@ import itertools
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
+from warre_blazar import times
 from warre_blazar.domain import chains, leaving, placing, placing_again, provider_search, timeline
 from warre_blazar.domain.hosts import Host
 from warre_blazar.domain.leaving import Crowd, Movable
@@ -31,7 +32,6 @@ _MOST_HOSTS = 64
 #: request. A usual machine takes so many in about a second. Steps are counted, and not time, so
 #: that an answer doesn't depend on how busy the machine is. Bookings aren't limited by them.
 _MOST_STEPS = 3000
-_NO_TIME = datetime.timedelta(0)
 
 
 class Vacating:
@@ -75,7 +75,7 @@ class Vacating:
         among: Collection[str],
         window: Span,
         affinity: bool | None,
-        least: datetime.timedelta = _NO_TIME,
+        least: datetime.timedelta = times.NO_TIME,
     ) -> list[Span]:
         """The spans throughout which instances can be had by placing others again.
 

@@ -3,11 +3,10 @@
 import datetime
 from collections.abc import Sequence
 
+from warre_blazar import times
 from warre_blazar.domain.flavor import Flavor
 from warre_blazar.domain.waits import Wait
 from warre_blazar.errors import exceptions
-
-_HOUR = datetime.timedelta(hours=1)
 
 
 def check_times(wait: Wait) -> None:
@@ -44,7 +43,7 @@ def check_flavors(wait: Wait, offered: Sequence[Flavor], *, any_length: bool = F
     offered = [flavor for flavor in offered if wait.instance_count <= flavor.most_instances]
     longest = max(_longest(flavor, any_length) for flavor in offered)
     if wait.length > longest:
-        hours = longest // _HOUR
+        hours = longest // times.HOUR
         raise exceptions.InvalidField("hours", f"expected at most {hours}", hours)
     offered = [flavor for flavor in offered if wait.length <= _longest(flavor, any_length)]
     refused = [_wrong_time(wait, flavor) for flavor in offered]
@@ -57,14 +56,14 @@ def _longest(flavor: Flavor, any_length: bool) -> datetime.timedelta:
     """The longest reservation of a flavor. One that begins now must end within max_days_ahead."""
     longest = datetime.timedelta.max if any_length else flavor.max_length
     if flavor.max_days_ahead is not None:
-        longest = min(longest, datetime.timedelta(days=flavor.max_days_ahead))
+        longest = min(longest, flavor.max_days_ahead * times.DAY)
     return longest
 
 
 def _wrong_time(wait: Wait, flavor: Flavor) -> exceptions.InvalidField | None:
     """The field of a wait because of which its times and those of a flavor don't meet, if any."""
     start = max(wait.window.start, wait.created_at.replace(second=0, microsecond=0))
-    hours = f"{wait.length / _HOUR:g}"
+    hours = f"{wait.length / times.HOUR:g}"
     if flavor.start is not None and flavor.start > start:
         start = flavor.start
         if wait.window.end - wait.length < start:
@@ -81,7 +80,7 @@ def _wrong_time(wait: Wait, flavor: Flavor) -> exceptions.InvalidField | None:
         )
     if flavor.max_days_ahead is not None:
         # The later the wait is served, the later its reservation may end.
-        earliest = start + wait.length - datetime.timedelta(days=flavor.max_days_ahead)
+        earliest = start + wait.length - flavor.max_days_ahead * times.DAY
         if wait.expires_at < earliest:
             return exceptions.InvalidField(
                 "expires_at",

@@ -6,13 +6,9 @@ import enum
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
+from warre_blazar import times
 from warre_blazar.domain.labels import NO_LABELS, Labels
 from warre_blazar.domain.timeline import Span
-
-#: For so long, a wait that was served counts as one of its project's places in line.
-SERVED_COUNTS_FOR = datetime.timedelta(days=1)
-#: For so long, nobody else is told that a flavor is free after somebody was told.
-TOLD_FIRST = datetime.timedelta(minutes=10)
 
 
 class Mode(enum.StrEnum):
@@ -102,7 +98,7 @@ def in_line(
     project with many waits doesn't get everything that becomes free. Otherwise, those who have
     waited for longer come first.
     """
-    recent = now - SERVED_COUNTS_FOR
+    recent = now - times.SERVED_WAIT_COUNTS_FOR
     ahead = Counter(each.wish for each in served if each.ended_at and each.ended_at > recent)
     ranks = {}
     for wait in sorted(open_waits, key=lambda wait: wait.number):
@@ -130,5 +126,5 @@ def told_lately(served: Collection[Wait], now: datetime.datetime) -> set[str]:
         if wait.state is WaitState.TOLD
         and wait.found_flavor_id
         and wait.ended_at
-        and wait.ended_at > now - TOLD_FIRST
+        and wait.ended_at > now - times.TOLD_FIRST_FOR
     }

@@ -12,7 +12,7 @@ from typing import Any
 from blazar import context
 from oslo_config import cfg
 
-from warre_blazar import conf, policy
+from warre_blazar import conf, policy, times
 from warre_blazar.domain.before_end import SiteRule
 from warre_blazar.domain.booking_conditions import BookingConditions
 from warre_blazar.domain.flavor import RESOURCE_TYPE
@@ -28,14 +28,11 @@ cfg.CONF.import_opt("enabled_filters", "blazar.enforcement.enforcement", group="
 STRICT_FILTER = "StrictLeaseFilter"
 #: Quotas are enforced while this filter is in ``[enforcement] enabled_filters``.
 QUOTA_FILTER = "ProjectQuotaFilter"
-#: Seconds for which a project's limits from Keystone are cached. A lowered limit may take this long
-#: to have an effect.
-LIMITS_CACHED_FOR = 30.0
 
 
 def cleaning() -> datetime.timedelta:
     """Blazar's ``cleaning_time``: how long slots and hosts stay empty after a reservation."""
-    return datetime.timedelta(minutes=cfg.CONF.cleaning_time)
+    return cfg.CONF.cleaning_time * times.MINUTE
 
 
 def quota_rule() -> Rule:
@@ -44,7 +41,7 @@ def quota_rule() -> Rule:
     return Rule(
         types=frozenset(options.project_quota_resource_types),
         enforced=QUOTA_FILTER in options.enabled_filters,
-        cache_time=LIMITS_CACHED_FOR,
+        cache_time=times.LIMITS_CACHED_FOR,
     )
 
 
@@ -93,7 +90,7 @@ def caller_id() -> str | None:
 def before_end() -> SiteRule:
     """What the configuration says about the servers of reservations before the end."""
     options = cfg.CONF.warre
-    ahead = datetime.timedelta(minutes=options.before_end_minutes)
+    ahead = options.before_end_minutes * times.MINUTE
     return SiteRule(options.before_end, ahead)
 
 

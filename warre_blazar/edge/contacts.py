@@ -5,7 +5,7 @@ from typing import Any
 
 from oslo_config import cfg
 
-from warre_blazar import conf
+from warre_blazar import conf, times
 from warre_blazar.db import addresses as stored
 from warre_blazar.db import series, session, waits
 from warre_blazar.domain import addresses
@@ -17,8 +17,6 @@ conf.register(cfg.CONF)
 
 #: Stands for all domains in ``contact_domains``.
 ANY = "*"
-#: The seconds for which a user's address in Keystone is remembered.
-_REMEMBERED_FOR = 300.0
 
 
 def checked(labels: Labels, user_id: str | None, kept: str | None = None) -> Labels:
@@ -70,7 +68,7 @@ def _is_stopped(contact: str) -> bool:
 def _own(user_id: str | None) -> tuple[str | None, str]:
     """The address that Keystone has for a user, and which contact the user can give."""
     try:
-        user = people.recent_user(user_id, _REMEMBERED_FOR) if user_id else None
+        user = people.recent_user(user_id, times.USER_KNOWN_FOR) if user_id else None
     except (exceptions.ServiceUnavailable, exceptions.ServiceRefused):
         return None, "expected your own address, which Keystone doesn't tell at the moment"
     own = (user or {}).get("email")

@@ -2,17 +2,13 @@
 
 from blazar.context import BlazarContext
 
-from warre_blazar import policy
+from warre_blazar import policy, times
 from warre_blazar.domain.waits import Mode, Wait
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import people
 from warre_blazar.policies import reservations as policies
 from warre_blazar.services.caller import Caller
 from warre_blazar.services.waits.serving import NotPermitted
-
-#: The seconds for which what Keystone has shown of a user is good enough for a new wait. The check
-#: of the wait's contact may just have asked.
-_JUST_READ = 5.0
 
 
 class RoleMissing(NotPermitted):
@@ -49,7 +45,7 @@ def require(wait: Wait) -> None:
     :raises ServiceUnavailable, ServiceRefused: Keystone doesn't say.
     """
     try:
-        permit(wait, _JUST_READ)
+        permit(wait, times.USER_JUST_READ)
     except RoleMissing as error:
         raise exceptions.Forbidden(
             policies.CREATE,

@@ -10,13 +10,12 @@ from collections.abc import Iterator
 
 from oslo_config import cfg
 
+from warre_blazar import times
 from warre_blazar.errors import exceptions
 from warre_blazar.fields.kinds import Email
 from warre_blazar.messengers import Message, Messenger, Undeliverable, mail, required
 
 _PORTS = {"starttls": 587, "tls": 465, "none": 25}
-#: The seconds after which a connection is broken off, however slowly the server answers.
-_DEADLINE = 45.0
 
 
 class SmtpMessenger(Messenger):
@@ -113,7 +112,7 @@ def _broken_off(server: smtplib.SMTP) -> Iterator[None]:
             with contextlib.suppress(OSError):
                 server.sock.shutdown(socket.SHUT_RDWR)
 
-    timer = threading.Timer(_DEADLINE, close)
+    timer = threading.Timer(times.SMTP_BROKEN_OFF_AFTER, close)
     timer.daemon = True
     timer.start()
     try:

@@ -18,6 +18,7 @@ from oslo_config import cfg
 from oslo_log import log as logging
 from oslo_utils import timeutils
 
+from warre_blazar import times
 from warre_blazar.domain import backing_names
 from warre_blazar.domain.audit.facts import NovaAggregate, NovaFlavor, NovaServer
 from warre_blazar.domain.snapshots import ServerToSave
@@ -41,8 +42,6 @@ _PAGE = 1000
 #: Nova can't return some data in a list: for each object, one more request is needed. At most this
 #: many of these requests are sent at the same time.
 _AT_ONCE = 8
-#: If Nova began to delete a server longer ago than this, the deletion counts as failed.
-_LONGEST_DELETION = datetime.timedelta(minutes=2)
 _SERVICE = "Nova"
 #: A lock for each host. Only one thread of this process at a time adds the host to an aggregate.
 _turns = turns.Turns()
@@ -263,9 +262,9 @@ def delete_again(server_id: str) -> None:
 
     While Nova is deleting a server, it ignores new requests to delete the server. If a deletion
     fails and Nova can't record the failure, Nova ignores all new requests too. So if the earlier
-    deletion began more than ``_LONGEST_DELETION`` ago, this function resets the server's state
-    before it sends the new request. If the earlier deletion is only slow, Nova still deletes the
-    server.
+    deletion began more than ``times.NOVA_DELETION_FAILED_AFTER`` ago, this function resets the
+    server's state before it sends the new request. If the earlier deletion is only slow, Nova still
+    deletes the server.
     """
     with _nova() as nova, contextlib.suppress(nova_exc.NotFound):
         # Nova lists the latest action first. Its times are naive UTC.
@@ -273,7 +272,8 @@ def delete_again(server_id: str) -> None:
         began = next((a.start_time for a in actions if a.action == "delete"), None)
         if (
             began
-            and datetime.datetime.fromisoformat(began) < timeutils.utcnow() - _LONGEST_DELETION
+            and datetime.datetime.fromisoformat(began)
+            < timeutils.utcnow() - times.NOVA_DELETION_FAILED_AFTER
         ):
             LOG.warning(
                 "Nova began to delete server %s at %s; requesting it anew", server_id, began

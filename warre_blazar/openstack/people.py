@@ -9,10 +9,9 @@ from urllib.parse import quote
 from keystoneauth1 import exceptions as ks_exc
 from oslo_config import cfg
 
+from warre_blazar import times
 from warre_blazar.openstack import keystone
 
-#: The seconds for which Keystone may take. A message is tried again later, so it can wait.
-_TIMEOUT = 5.0
 #: The largest number of users and projects that are remembered.
 _MOST = 10_000
 #: What ``_recent`` has read, by noun and id, with the monotonic times of reading.
@@ -100,7 +99,7 @@ def roles(user_id: str, project_id: str) -> list[str]:
     }
     with keystone.speaking_of("Keystone", f"the roles of user {user_id}: "):
         try:
-            answer = keystone.service_session().get(url, params=query, timeout=_TIMEOUT)
+            answer = keystone.service_session().get(url, params=query, timeout=times.PEOPLE_TIMEOUT)
         except ks_exc.NotFound:
             return []
     return sorted({each["role"]["name"] for each in answer.json()["role_assignments"]})
@@ -110,7 +109,7 @@ def _find(noun: str, identity: str) -> Mapping[str, Any] | None:
     url = f"{keystone.auth_url(cfg.CONF)}/{noun}s/{quote(identity, safe='')}"
     with keystone.speaking_of("Keystone", f"the {noun} {identity}: "):
         try:
-            answer = keystone.service_session().get(url, timeout=_TIMEOUT)
+            answer = keystone.service_session().get(url, timeout=times.PEOPLE_TIMEOUT)
         except ks_exc.NotFound:
             return None
     found: Mapping[str, Any] = answer.json()[noun]

@@ -4,12 +4,8 @@ import contextlib
 import threading
 from collections.abc import Iterator
 
+from warre_blazar import times
 from warre_blazar.errors import exceptions
-
-#: A thread waits at most this many seconds for a turn that doesn't refuse. Then it goes on without
-#: the lock, so that one request that hangs doesn't stop all other threads. Turns only save requests
-#: and time. Nothing is wrong if two threads do the same thing at the same time.
-_PATIENCE = 5.0
 
 
 class Turns:
@@ -17,7 +13,7 @@ class Turns:
 
     :param places: the number of threads that have a turn of the same name at the same time.
     :param refused_after: after so many seconds of waiting, a thread gets no turn at all. None: it
-        goes on without the lock after 5 seconds.
+        goes on without the lock after ``times.THREAD_TURN_WAIT``.
     """
 
     def __init__(self, places: int = 1, *, refused_after: float | None = None) -> None:
@@ -32,7 +28,7 @@ class Turns:
         """
         lock = self._locks.setdefault(name, threading.Semaphore(self._places))
         limit = self._refused_after
-        taken = lock.acquire(timeout=_PATIENCE if limit is None else limit)
+        taken = lock.acquire(timeout=times.THREAD_TURN_WAIT if limit is None else limit)
         if not taken and limit is not None:
             raise exceptions.Busy
         try:

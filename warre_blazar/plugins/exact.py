@@ -29,6 +29,7 @@ from oslo_log import log as logging
 from oslo_utils import strutils, timeutils
 from sqlalchemy.orm import Session
 
+from warre_blazar import times
 from warre_blazar.db import backings, hosts, lease_writes, migration, session
 from warre_blazar.domain.backing_phases import Phase
 from warre_blazar.domain.request_groups import PlacementRequest
@@ -121,7 +122,7 @@ def _making(reservation_id: str) -> Iterator[None]:
         project_id = context.current().project_id
         # Blazar names the Nova flavor after the reservation.
         backings.insert(db, reservation_id, project_id, now, reservation_id, Phase.CLOSING)
-        backings.set_late(db, reservation_id, now + backing.LATE)
+        backings.set_late(db, reservation_id, now + times.ANSWER_MAY_BE_LATE)
     try:
         yield
     except Exception as error:

@@ -7,6 +7,7 @@ from typing import Any
 from blazar.plugins.oshosts.host_plugin import PhysicalHostMonitorPlugin
 from oslo_log import log as logging
 
+from warre_blazar import times
 from warre_blazar.db import clock
 from warre_blazar.domain.timeline import Span
 from warre_blazar.edge import conditions
@@ -67,7 +68,7 @@ class HostFailures:
             return
         now = clock.utcnow()
         minutes = self._monitor.get_healing_interval()
-        end = now + datetime.timedelta(minutes=minutes) if minutes else _FAR
+        end = now + minutes * times.MINUTE if minutes else _FAR
         self._heal(Span(now, end), unflagged=True)
 
     def _heal(self, window: Span, **which: Any) -> None:

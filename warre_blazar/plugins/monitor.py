@@ -16,6 +16,7 @@ from futurist import periodics
 from oslo_config import cfg
 from oslo_log import log as logging
 
+from warre_blazar import times
 from warre_blazar.db import clock, migration
 from warre_blazar.edge import conditions, wait_permits
 from warre_blazar.errors import exceptions
@@ -40,15 +41,6 @@ from warre_blazar.services.waits import serving
 
 LOG = logging.getLogger(__name__)
 
-#: The time between two searches of the repairer through all flavor:slot leases. Between these
-#: searches, the repairer looks only at leases with unusual statuses.
-_THOROUGH_PAUSE = datetime.timedelta(minutes=1)
-
-#: The seconds between two runs of the reconciler.
-_RECONCILE_INTERVAL = 20
-
-#: The seconds between two readings of hosts that are new or have changed a short time ago.
-_SETTLING_PAUSE = 30
 
 #: The number of requests to Nova, Placement and Keystone, one after the other, that are needed to
 #: make or remove the backing of one reservation with a few hosts.
@@ -95,7 +87,7 @@ class SlotMonitor(base.BaseMonitorPlugin):
         _check_tables()
         self._threads = Threads(self._hosts_of)
         self._threads.start()
-        return _RECONCILE_INTERVAL
+        return times.RECONCILE_EVERY
 
     def poll(self) -> dict[str, Any]:
         """Move reservations off failed hosts, and reconcile the notes with the reservations.
@@ -194,7 +186,7 @@ class Threads:
         threading.Thread(target=worker.start, name="warre-periodic", daemon=True).start()
         telling.start(channels, self._executor.manager_id, self._known)
 
-    @periodics.periodic(1, run_immediately=True)
+    @periodics.periodic(times.BEAT_EVERY, run_immediately=True)
     def beat(self) -> None:
         """Write a heartbeat, and note which requests to this manager have been answered.
 
@@ -210,92 +202,94 @@ class Threads:
             self._known.set()
         self._lease_works.release()
 
-    @periodics.periodic(1, run_immediately=True)
+    @periodics.periodic(times.CLAIM_EVERY, run_immediately=True)
     def claim(self) -> None:
         """Claim leases that will soon start or end, or must be deleted."""
         self._executor.claim(clock.utcnow())
 
-    @periodics.periodic(0.25, run_immediately=True)
+    @periodics.periodic(times.BEGIN_DUE_EVERY, run_immediately=True)
     def begin_due(self) -> None:
         """Execute the claimed starts and ends whose time has come."""
         self._executor.begin_due(clock.utcnow())
 
-    @periodics.periodic(5, run_immediately=True)
+    @periodics.periodic(times.REPAIR_EVERY, run_immediately=True)
     def repair(self) -> None:
         """Repair leases with unusual statuses. Once a minute, look at all flavor:slot leases."""
         now = clock.utcnow()
-        thorough = self._thorough_at is None or now - self._thorough_at >= _THOROUGH_PAUSE
+        thorough = (
+            self._thorough_at is None or now - self._thorough_at >= times.THOROUGH_REPAIR_EVERY
+        )
         if thorough:
             self._thorough_at = now
         self._repairer.look(now, thorough)
 
-    @periodics.periodic(5, run_immediately=True)
+    @periodics.periodic(times.MAKE_AHEAD_EVERY, run_immediately=True)
     def make_ahead(self) -> None:
         """Make the backings of reservations that begin soon."""
         backing.make_ahead(clock.utcnow())
 
-    @periodics.periodic(10, run_immediately=True)
+    @periodics.periodic(times.SERIES_EVERY, run_immediately=True)
     def go_on_with_series(self) -> None:
         """Lead series out of the middle of a request that has died."""
         series.look()
 
-    @periodics.periodic(60)
+    @periodics.periodic(times.LATE_SERVERS_DELETED_EVERY)
     def delete_late_servers(self) -> None:
         """Delete servers that Nova didn't list yet when their reservation ended."""
         late_servers.delete(clock.utcnow())
 
-    @periodics.periodic(20, run_immediately=True)
+    @periodics.periodic(times.SNAPSHOTS_EVERY, run_immediately=True)
     def make_snapshots(self) -> None:
         """Make snapshots of servers whose reservations end soon."""
         snapshots.look(clock.utcnow(), self._executor.manager_id, conditions.before_end())
 
-    @periodics.periodic(5, run_immediately=True)
+    @periodics.periodic(times.RUNNING_TIME_EVERY, run_immediately=True)
     def tell_running_time(self) -> None:
         """Tell the running time of reservations, once for each full hour."""
         running_time.tell(clock.utcnow(), self._executor.manager_id)
 
-    @periodics.periodic(5)
+    @periodics.periodic(times.USAGE_LOOKED_AT_EVERY)
     def sample_servers(self) -> None:
         """Sample which reservations have servers, every ``usage_interval`` seconds."""
-        interval = datetime.timedelta(seconds=cfg.CONF.warre.usage_interval)
+        interval = cfg.CONF.warre.usage_interval * times.SECOND
         if interval:
             server_samples.take(clock.utcnow(), self._executor.manager_id, interval)
 
-    @periodics.periodic(30)
+    @periodics.periodic(times.IDLE_ENDED_EVERY)
     def end_idle(self) -> None:
         """Warn of reservations that run without a server, and end them early."""
-        interval = datetime.timedelta(seconds=cfg.CONF.warre.usage_interval)
+        interval = cfg.CONF.warre.usage_interval * times.SECOND
         if interval:
             idle.look(clock.utcnow(), interval)
 
-    @periodics.periodic(5, run_immediately=True)
+    @periodics.periodic(times.REMINDERS_EVERY, run_immediately=True)
     def remind(self) -> None:
         """Write reminders of reservations whose end comes near."""
         hours = cfg.CONF.warre.remind_hours
         reminders.remind(clock.utcnow(), self._executor.manager_id, hours)
 
-    @periodics.periodic(2)
+    @periodics.periodic(times.SERVE_WAITS_EVERY)
     def serve_waits(self) -> None:
         """Book or tell those who wait, if there is room for them."""
         if self._known.is_set():
             self._waits.look(clock.utcnow())
 
-    @periodics.periodic(60)
+    @periodics.periodic(times.OUTBOX_TIDIED_EVERY)
     def tidy_outbox(self) -> None:
         """Give up notices that can't be sent."""
         delivery.tidy(clock.utcnow())
 
-    @periodics.periodic(60)
+    @periodics.periodic(times.TALLIES_MERGED_EVERY)
     def merge_tallies(self) -> None:
         """Keep the table of tallies small."""
         metrics.merge_tallies()
 
-    @periodics.periodic(5)
+    @periodics.periodic(times.REFUSALS_COUNTED_EVERY)
     def count_refusals(self) -> None:
         """Write how many refused requests this process has only counted."""
         refusals.write_numbers()
 
-    @periodics.periodic(3600, run_immediately=True)
+    @periodics.periodic(times.HISTORY_DELETED_EVERY, run_immediately=True)
     def forget(self) -> None:
         """Remove leases that ended more than ``history_days`` days ago, and records of that age."""
         days = cfg.CONF.warre.history_days
@@ -304,12 +298,12 @@ class Threads:
             series.forget(clock.utcnow(), days)
             serving.forget(clock.utcnow(), days)
 
-    @periodics.periodic(3600, run_immediately=True)
+    @periodics.periodic(times.KEYS_DELETED_EVERY, run_immediately=True)
     def forget_keys(self) -> None:
         """Delete idempotency keys that are older than a day."""
         once.forget(clock.utcnow())
 
-    @periodics.periodic(1, run_immediately=True)
+    @periodics.periodic(times.HOSTS_LOOKED_AT_EVERY, run_immediately=True)
     def refresh_hosts(self) -> None:
         """Read the resource providers and zones of hosts.
 
@@ -323,7 +317,7 @@ class Threads:
         if now - self._refreshed_at >= pause:
             self._refreshed_at = self._settling_read_at = now
             host_refresh.refresh(tell=notifications.tell_overbooked)
-        elif now - self._settling_read_at >= _SETTLING_PAUSE:
+        elif now - self._settling_read_at >= times.SETTLING_HOSTS_READ_EVERY:
             self._settling_read_at = now
             host_refresh.refresh_settling(notifications.tell_overbooked)
 

@@ -9,7 +9,7 @@ from oslo_log import log as logging
 from stevedore import driver
 from stevedore import exception as stevedore_exc
 
-from warre_blazar import waiting
+from warre_blazar import times, waiting
 from warre_blazar.db import outbox, session
 from warre_blazar.domain.messages import Limits, WantedMessages
 from warre_blazar.edge import conditions
@@ -22,11 +22,6 @@ from warre_blazar.services.telling.delivery import Channel, Delivery
 from warre_blazar.services.telling.rendering import Templates
 
 LOG = logging.getLogger(__name__)
-
-#: The seconds between two looks into the outbox.
-_PAUSE = 1.0
-#: The seconds before another attempt if a channel doesn't work: at first, and at most.
-_FIRST_PAUSE, _LONGEST_PAUSE = 2.0, 30.0
 
 
 def configured() -> list[Channel]:
@@ -104,7 +99,7 @@ def _note(channels: list[Channel]) -> None:
 def _deliver(channel: Channel, delivery: Delivery) -> None:
     def work() -> None:
         if not delivery.run():
-            waiting.sleep(_PAUSE)
+            waiting.sleep(times.OUTBOX_READ_EVERY)
 
     while True:
         _repeat(f"The channel {channel.name}", work)
@@ -112,7 +107,7 @@ def _deliver(channel: Channel, delivery: Delivery) -> None:
 
 def _repeat(what: str, work: Callable[[], None]) -> None:
     """Call a function until it raises nothing."""
-    pause = _FIRST_PAUSE
+    pause = times.CHANNEL_FIRST_PAUSE
     while True:
         try:
             work()
@@ -121,6 +116,6 @@ def _repeat(what: str, work: Callable[[], None]) -> None:
             text = "%s doesn't work and tries again in %s seconds: %s"
             LOG.warning(text, what, pause, error, exc_info=not expected)
             waiting.sleep(pause)
-            pause = min(2 * pause, _LONGEST_PAUSE)
+            pause = min(2 * pause, times.CHANNEL_LONGEST_PAUSE)
         else:
             return

@@ -7,6 +7,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import exc as sa_exc
 
+from warre_blazar import times
 from warre_blazar.domain import reservation_states
 
 Row = Mapping[str, Any]
@@ -44,8 +45,6 @@ _UTF8 = {None, "utf8", "utf8mb3", "utf8mb4"}
 
 #: The number of rows that are read at a time.
 PART = 500
-#: How long to wait for a connection, in seconds.
-_CONNECT_TIMEOUT = 10
 
 
 class Unreadable(Exception):
@@ -135,7 +134,9 @@ def _connected(url: str) -> tuple[sa.Engine, sa.Connection]:
         parsed = sa.make_url(url)
         _check_url(parsed)
         engine = sa.create_engine(
-            parsed, poolclass=sa.NullPool, connect_args={"connect_timeout": _CONNECT_TIMEOUT}
+            parsed,
+            poolclass=sa.NullPool,
+            connect_args={"connect_timeout": times.WARRE_CONNECT_TIMEOUT},
         )
         with _asking():
             return engine, engine.connect()

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from sqlalchemy.orm import Session
 
+from warre_blazar import times
 from warre_blazar.db import leases, reservable_hosts, session
 from warre_blazar.domain import devices, lease_states
 from warre_blazar.domain.lease_states import Action, Age
@@ -200,7 +201,7 @@ class _Walk:
                 self._add("window", row, Fate.TAKEN, *remarks)
 
     def _take_reservations(self) -> None:
-        oldest = self._now - datetime.timedelta(days=self._days) if self._days else None
+        oldest = self._now - self._days * times.DAY if self._days else None
         shared = {warre_rows.key(lease_id) for lease_id in self._source.shared_leases()}
         around = Surroundings(self._flavors, shared, oldest)
         # The shared leases are read first: while the loop streams rows, the connection can't run

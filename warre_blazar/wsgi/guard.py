@@ -11,6 +11,7 @@ import webob
 from oslo_context.context import RequestContext
 from oslo_log import log as logging
 
+from warre_blazar import times
 from warre_blazar.errors import exceptions
 from warre_blazar.wsgi import (
     error_answers,
@@ -29,8 +30,6 @@ Headers = list[tuple[str, str]]
 
 #: The header that says which version of this package serves, and in how many threads.
 HEADER = "X-Warre-Blazar"
-#: Seconds after which a client should repeat a request that is answered with 503.
-_RETRY_AFTER = 5
 _READING = {"GET", "HEAD", "OPTIONS"}
 #: The methods whose body Blazar's v1 reads.
 _WRITING = {"POST", "PUT", "PATCH"}
@@ -82,7 +81,7 @@ class Guard:
         """The headers of an answer, with those that each answer has."""
         added = [(HEADER, self._served_by)]
         if status.startswith("503") and "retry-after" not in {n.lower() for n, _ in headers}:
-            added.append(("Retry-After", str(_RETRY_AFTER)))
+            added.append(("Retry-After", str(times.RETRY_AFTER)))
         return [*headers, *added]
 
     def _head(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:

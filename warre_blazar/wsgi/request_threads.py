@@ -3,14 +3,11 @@
 import importlib
 from typing import Any
 
-from warre_blazar import compat, waiting
+from warre_blazar import compat, times, waiting
 
 #: The modules that web servers bring, with the attribute that has the number. With uWSGI, one core
 #: serves one request at a time, be it a thread or, with ``gevent``, a greenlet.
 _SERVERS = (("uwsgi", "cores"), ("mod_wsgi", "threads_per_process"))
-#: The seconds that a request waits at most for a manager, if its process can't serve any other
-#: request meanwhile.
-LONGEST_WAIT = 5
 
 #: What this package's own web server has said.
 _told: int | None = None
@@ -51,7 +48,7 @@ def check() -> None:
 def limit_waiting() -> None:
     """If this process serves one request at a time, don't let it wait long for a manager."""
     if count() == 1:
-        waiting.limit = LONGEST_WAIT
+        waiting.limit = times.LONE_THREAD_WAIT
 
 
 def _of_server() -> int | None:

@@ -14,10 +14,10 @@ from tests.functional.cloud.conftest import Offer
 from tests.functional.cloud.people import Person, newcomer
 from tests.functional.cloud.records import BACKGROUND, Records
 from tests.functional.cloud.waiting import until
-from warre_blazar.edge import conditions
+from warre_blazar import times
 
 #: After so many seconds, no process has limits any more that it had cached before.
-_FORGOTTEN = conditions.LIMITS_CACHED_FOR + 0.5
+_FORGOTTEN = times.LIMITS_CACHED_FOR + 0.5
 
 
 class Limits:

@@ -14,9 +14,10 @@ from tests.fakes.cloud import Cloud
 from tests.functional.db import scenes, world
 from tests.functional.db.managers import RUNNING, WAITING, Manager, state, told
 from tests.functional.db.test_statements import counted
+from warre_blazar import times
 from warre_blazar.db import backings, hosts, outbox, session, tables
 from warre_blazar.domain.audit.differences import DifferenceKind, Needs
-from warre_blazar.services.keeping.audit import PAUSE, Audit, Result, looking
+from warre_blazar.services.keeping.audit import Audit, Result, looking
 from warre_blazar.services.offering import maintenance_windows
 from warre_blazar.services.running import backing
 
@@ -557,7 +558,7 @@ class TestBesideManagers:
         missing_access(scene)
         scene.meanwhile = lambda: scene.nova_flavor(scene.running)["access"].add(world.PROJECT)
         assert scene.found() == set()
-        assert scene.slept == [PAUSE]
+        assert scene.slept == [times.AUDIT_PAUSE]
 
     def test_reservation_that_ends_while_it_is_mended_leaves_nothing_behind(
         self, scene: Scene, monkeypatch

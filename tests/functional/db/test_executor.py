@@ -24,11 +24,11 @@ from tests.functional.db.managers import (
     state,
     told,
 )
-from warre_blazar import waiting
+from warre_blazar import times, waiting
 from warre_blazar.db import backings, executions, session, tables
 from warre_blazar.domain.execution_timing import DELETE, END, LEAD, START
 from warre_blazar.services.booking import changing, lookup
-from warre_blazar.services.running import backing, executor
+from warre_blazar.services.running import backing
 from warre_blazar.services.running import executor_transactions as transactions
 from warre_blazar.services.running.executor import Pools
 from warre_blazar.services.running.repair import Repairer
@@ -605,7 +605,7 @@ def test_end_is_written_after_the_filters_were_told(
     cloud: Cloud, lease: world.Lease, monkeypatch: pytest.MonkeyPatch
 ):
     """A manager that is killed meanwhile leaves an end that is executed again."""
-    monkeypatch.setattr(executor, "_FILTERS_TAKE", 600)
+    monkeypatch.setattr(times, "FILTERS_WAIT", 600)
     written: list[bool] = []
 
     class Slow(Outside):
@@ -629,7 +629,7 @@ def test_filter_that_hangs_does_not_keep_a_lease_from_ending(
     cloud: Cloud, lease: world.Lease, monkeypatch: pytest.MonkeyPatch
 ):
     """The pool for calls of filters never runs the call of ``on_end``."""
-    monkeypatch.setattr(executor, "_FILTERS_TAKE", 0.1)
+    monkeypatch.setattr(times, "FILTERS_WAIT", 0.1)
     manager = Manager()
     manager.run(SPAN.start)
     cloud.nova.boot(backing.nova_flavor_id(lease.reservation_id), world.PROJECT)

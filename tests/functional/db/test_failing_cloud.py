@@ -10,6 +10,7 @@ from oslo_utils import timeutils
 from tests.fakes.cloud import Cloud
 from tests.fakes.service import Request
 from tests.functional.db import databases, world
+from warre_blazar import times
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import keystone
 from warre_blazar.services.running import backing, blazar_start_end
@@ -137,7 +138,7 @@ def test_making_with_a_failing_request(database: sa.Engine, cloud: Cloud, flavor
 @ONE_DATABASE
 @cases(LOST)
 def test_making_with_lost_connections(database, cloud: Cloud, flavor, fault, expected):
-    check_making(database, cloud, flavor, fault, expected, world.NOW + backing.LATE)
+    check_making(database, cloud, flavor, fault, expected, world.NOW + times.ANSWER_MAY_BE_LATE)
 
 
 def begun(flavor) -> world.Lease:
@@ -261,7 +262,7 @@ def test_what_nova_makes_without_an_answer_of_its_own_is_removed_later(
     cloud.nova.aggregates[1] = {"id": 1, "name": name, "hosts": [], "metadata": {}}
     backing.reconcile()
     assert cloud.leftovers() == {}
-    timeutils.set_time_override(world.NOW + backing.LATE)
+    timeutils.set_time_override(world.NOW + times.ANSWER_MAY_BE_LATE)
     assert_all_gone(database, cloud)
 
 
@@ -297,7 +298,7 @@ def test_lease_deleted_during_the_making_leaves_nothing_behind(
         outcome(lambda lease=lease: make(lease))
         cloud.mend()
         # What was made after the deletion goes as soon as no request of the making can come late.
-        timeutils.set_time_override(world.NOW + backing.LATE)
+        timeutils.set_time_override(world.NOW + times.ANSWER_MAY_BE_LATE)
         assert_all_gone(database, cloud)
         timeutils.clear_time_override()
 

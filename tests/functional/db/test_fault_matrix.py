@@ -24,6 +24,7 @@ from tests.functional.db import databases, oversold, world
 from tests.functional.db.faults import Call, Fault, Killed, Outside
 from tests.functional.db.managers import OVER, RUNNING, WAITING, Manager, state
 from tests.functional.db.outage import fail, hosts_of, recover
+from warre_blazar import times
 from warre_blazar.db import session, tables
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import kept
@@ -145,7 +146,7 @@ def move(site: Site, lease: world.Lease | None) -> object:
 
 
 def make(site: Site, lease: world.Lease | None) -> None:
-    site.go_to(SPAN.start - backing.AHEAD)
+    site.go_to(SPAN.start - times.MADE_AHEAD)
     backing.make_ahead(site.now)
 
 
@@ -344,7 +345,7 @@ def run_cell(step: Step, site: Site, call: Call, fault: Fault, engine: sa.Engine
         world.age_promise(lease, 9999)
         site.poll()
     if fault is Fault.HANGS:
-        site.go_to(site.now + backing.LATE)
+        site.go_to(site.now + times.ANSWER_MAY_BE_LATE)
         site.poll()
         step = dataclasses.replace(step, done=step.later or step.done)
     check(step, site, lease, answer, where)

@@ -11,6 +11,7 @@ from oslo_config import fixture as config_fixture
 
 from tests.fakes.cloud import Cloud
 from tests.functional.db import world
+from warre_blazar import times
 from warre_blazar.edge import conditions
 from warre_blazar.enforcement.max_length import FlavorMaxLengthFilter
 from warre_blazar.enforcement.quota import ProjectQuotaFilter
@@ -32,7 +33,7 @@ def counting(
         enabled_filters=[conditions.QUOTA_FILTER],
         project_quota_resource_types=ALL,
     )
-    monkeypatch.setattr(conditions, "LIMITS_CACHED_FOR", 0)
+    monkeypatch.setattr(times, "LIMITS_CACHED_FOR", 0)
     cloud.keystone.limits = {(world.PROJECT, "reservation"): 3, (world.PROJECT, "hours"): 20}
     return ProjectQuotaFilter(cfg.CONF)
 

@@ -13,13 +13,14 @@ from blazar.db import api as db_api
 from tests.fakes.cloud import Cloud
 from tests.functional.db import world
 from tests.functional.db.test_statements import counted
+from warre_blazar import times
 from warre_blazar.db import generations, host_providers, hosts, reservable_hosts, session, tables
 from warre_blazar.domain import free_time
 from warre_blazar.domain.hosts import Host
 from warre_blazar.domain.request_groups import Group, PlacementRequest
 from warre_blazar.errors import exceptions
 from warre_blazar.services.booking import admission
-from warre_blazar.services.hosts import host_refresh, new_hosts
+from warre_blazar.services.hosts import host_refresh
 from warre_blazar.services.hosts.host_refresh import Refreshed
 from warre_blazar.services.offering import free_slots
 
@@ -159,7 +160,7 @@ def test_device_that_nova_reports_late_is_seen_while_its_host_is_settling(
     assert totals() == {*ROOM, "CUSTOM_GPU"}
     # Once the host has settled, only the reading of all hosts finds changes.
     cloud.placement.remove_provider(DEVICE)
-    monkeypatch.setattr(host_refresh, "_SETTLING", datetime.timedelta(minutes=-1))
+    monkeypatch.setattr(times, "HOST_SETTLES_FOR", datetime.timedelta(minutes=-1))
     host_refresh.refresh_settling()
     assert totals() == {*ROOM, "CUSTOM_GPU"}
     host_refresh.refresh()
@@ -291,7 +292,7 @@ def test_placement_away_leaves_what_blazar_recorded(cloud: Cloud, caplog):
 
 
 def test_placement_that_hangs_is_not_waited_for(cloud: Cloud, monkeypatch):
-    monkeypatch.setattr(new_hosts, "_PATIENCE", 0.05)
+    monkeypatch.setattr(times, "NEW_HOSTS_WAIT", 0.05)
     host_id = add(cloud, "a", vcpus=8)
     cloud.placement.fail(hang=True)
     assert free_slots.find(question(world.add_flavor(vcpu=8))) == [SPAN]

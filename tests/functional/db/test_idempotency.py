@@ -6,6 +6,7 @@ import pytest
 import sqlalchemy as sa
 
 from tests.functional.db import races, world
+from warre_blazar import times
 from warre_blazar.db import tables
 from warre_blazar.db.idempotency_keys import Key
 from warre_blazar.domain.timeline import Span
@@ -96,7 +97,7 @@ def test_only_one_of_two_requests_at_the_same_moment_has_the_key():
 
 def test_keys_are_deleted_after_a_day():
     once.make(key("old"), lambda _: None, lambda i: i)
-    later = world.NOW + once.KEPT + datetime.timedelta(seconds=1)
+    later = world.NOW + times.KEYS_KEPT + datetime.timedelta(seconds=1)
     new = once.make(key("new", now=later), lambda _: None, lambda i: i)
     assert once.forget(later) == 1
     assert once.make(key("new", now=later), lambda i: i, lambda _: None) == new

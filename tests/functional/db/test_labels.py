@@ -9,6 +9,7 @@ from oslo_db import exception as db_exc
 
 from tests.fakes.cloud import Cloud
 from tests.functional.db import world
+from warre_blazar import times
 from warre_blazar.db import session
 from warre_blazar.db.reservation_filters import Filter
 from warre_blazar.domain import labels
@@ -19,7 +20,7 @@ from warre_blazar.services.booking import lookup
 from warre_blazar.services.caller import Caller
 from warre_blazar.services.keeping import clearing
 from warre_blazar.services.offering import flavors
-from warre_blazar.services.requests import change, manager_calls
+from warre_blazar.services.requests import change
 
 pytestmark = pytest.mark.usefixtures("database")
 
@@ -77,7 +78,7 @@ def test_rename_whose_connection_is_lost(
         raise db_exc.DBConnectionError
 
     monkeypatch.setattr(lookup, "write", lose)
-    monkeypatch.setattr(manager_calls, "_SEEN_WITHIN", 0)
+    monkeypatch.setattr(times, "SEEN_WITHIN", 0)
     wanted = change.ChangeRequest(labels={"name": "new"})
     caller = Caller("user", {})
     found, _ = lookup.get(lease.reservation_id, None)

@@ -17,6 +17,7 @@ from tests.functional.db.managers import Manager
 from tests.functional.db.outage import fail
 from tests.functional.db.test_statements import counted
 from tests.functional.db.test_staying import gpu
+from warre_blazar import times
 from warre_blazar.db import (
     executions,
     leases,
@@ -27,7 +28,6 @@ from warre_blazar.db import (
     tallies,
 )
 from warre_blazar.domain import free_time, lease_states
-from warre_blazar.domain import tallies as kinds
 from warre_blazar.domain.devices import NO_DEVICES
 from warre_blazar.domain.execution_timing import END, LEAD, START
 from warre_blazar.domain.flavor import Flavor
@@ -103,7 +103,7 @@ def test_free_slots_are_those_that_can_be_booked(cloud: Cloud, seed: int):
     cleaning = dice.choice([0, 40]) * MINUTE
     offered = offer(cloud)
     for _ in range(40):
-        start = dice.choice(metrics.DAYS_AHEAD) * DAY + dice.choice([-2, -1, 0, 1])
+        start = dice.choice(times.SLOT_USE_DAYS) * DAY + dice.choice([-2, -1, 0, 1])
         span = world.hours(start, start + dice.choice([1, 2, 30]) + dice.choice([0, 0.5]))
         wanted = world.request(dice.choice(offered), span, dice.randint(1, 2), cleaning=cleaning)
         with contextlib.suppress(exceptions.WarreError):
@@ -112,7 +112,7 @@ def test_free_slots_are_those_that_can_be_booked(cloud: Cloud, seed: int):
     close(world.hours(20, 80), closed)
     uses = read(cleaning=cleaning).slot_uses
     for flavor in offered:
-        for days in metrics.DAYS_AHEAD:
+        for days in times.SLOT_USE_DAYS:
             at = world.hours(days * DAY, 999).start
             assert uses[name(flavor), days].free == free(flavor, at, cleaning), (flavor.name, days)
 
@@ -127,7 +127,7 @@ def test_slots_are_booked_free_or_closed(cloud: Cloud):
     site = read()
     assert site.slots == {name(flavor): 4, name(inactive): 4}
     uses = site.slot_uses
-    assert [uses[name(flavor), days] for days in metrics.DAYS_AHEAD] == [
+    assert [uses[name(flavor), days] for days in times.SLOT_USE_DAYS] == [
         SlotUse(booked=3, free=1, closed=0),
         SlotUse(booked=1, free=0, closed=3),
         SlotUse(booked=0, free=4, closed=0),
@@ -141,7 +141,7 @@ def test_slots_are_closed_outside_of_the_flavors_validity(cloud: Cloud):
     valid = world.hours(DAY, 3 * DAY)
     flavor = world.add_flavor(slots=1, start=valid.start, end=valid.end)
     uses = read().slot_uses
-    assert [uses[name(flavor), days].closed for days in metrics.DAYS_AHEAD] == [1, 0, 1, 1]
+    assert [uses[name(flavor), days].closed for days in times.SLOT_USE_DAYS] == [1, 0, 1, 1]
 
 
 def test_cleaning_time_makes_slots_neither_booked_nor_free(cloud: Cloud):
@@ -295,7 +295,7 @@ def test_delays_of_starts_and_ends_are_counted(cloud: Cloud):
     leases_made = [world.book(world.request(flavor, SPAN)) for _ in range(2)]
     manager = Manager()
     manager.run(SPAN.start - LEAD[START])
-    assert delays(START) == (dict.fromkeys(kinds.BUCKETS, 0), 0.0)
+    assert delays(START) == (dict.fromkeys(times.DELAY_BUCKETS, 0), 0.0)
     manager.run(SPAN.start + 4 * SECOND)
     buckets, total = delays(START)
     assert (buckets[2.5], buckets[5.0], buckets[math.inf], total) == (0, 2, 2, 8.0)

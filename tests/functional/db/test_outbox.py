@@ -16,6 +16,7 @@ from tests.fakes.cloud import Cloud
 from tests.functional.db import world
 from tests.functional.db.fake_clock import FakeClock
 from tests.functional.db.managers import Manager
+from warre_blazar import times
 from warre_blazar.db import executions, outbox, session, tables
 from warre_blazar.domain import payloads
 from warre_blazar.domain.audit.facts import LostNotices
@@ -339,9 +340,9 @@ def test_notice_that_can_never_be_sent_is_given_up_at_once(
 def test_notices_that_wait_for_a_day_are_given_up_and_later_deleted(database: sa.Engine):
     add("old")
     add("new", world.NOW + HOUR)
-    delivery.tidy(world.NOW + delivery.PATIENCE + SECOND)
+    delivery.tidy(world.NOW + times.NOTICE_GIVEN_UP_AFTER + SECOND)
     assert given_up(database) == [("old", "It waited for too long")]
-    delivery.tidy(world.NOW + 9 * delivery.PATIENCE)
+    delivery.tidy(world.NOW + 9 * times.NOTICE_GIVEN_UP_AFTER)
     assert [subject for subject, _ in given_up(database)] == ["new"]
 
 

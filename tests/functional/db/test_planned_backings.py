@@ -10,6 +10,7 @@ from oslo_utils import timeutils
 from tests.fakes.cloud import Cloud
 from tests.functional.db import databases, world
 from tests.functional.db.managers import Manager, state
+from warre_blazar import times
 from warre_blazar.db import backings, session
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import nova
@@ -19,7 +20,7 @@ pytestmark = pytest.mark.usefixtures("database")
 
 hours = world.hours
 SPAN = hours(10, 12)
-AHEAD = SPAN.start - backing.AHEAD
+AHEAD = SPAN.start - times.MADE_AHEAD
 SECOND = datetime.timedelta(seconds=1)
 RUNNING = ("ACTIVE", "DONE", "UNDONE", "active")
 
@@ -113,7 +114,7 @@ def test_refused_making_is_tried_again(cloud: Cloud, lease: world.Lease):
 def test_making_is_left_to_who_is_making(cloud: Cloud, lease: world.Lease):
     """But not for ever: the process may have been killed."""
     with session.writer() as db:
-        until = AHEAD + backing.LATE
+        until = AHEAD + times.ANSWER_MAY_BE_LATE
         assert backings.begin_making(db, lease.reservation_id, until, AHEAD)
     make_at(AHEAD + 59 * SECOND)
     assert (world.phase(lease), cloud.leftovers()) == ("making", {})
@@ -144,7 +145,7 @@ def test_note_of_a_killed_maker_stays_as_long_as_its_requests_may_act(
 ):
     now = timeutils.utcnow()
     with session.writer() as db:
-        backings.begin_making(db, lease.reservation_id, now + backing.LATE, None)
+        backings.begin_making(db, lease.reservation_id, now + times.ANSWER_MAY_BE_LATE, None)
     db_api.lease_destroy(lease.id)
     timeutils.set_time_override(now + datetime.timedelta(minutes=minutes))
     backing.reconcile()

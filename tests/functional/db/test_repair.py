@@ -17,9 +17,9 @@ from oslo_utils import timeutils
 from tests.fakes.cloud import Cloud
 from tests.functional.db import oversold, world
 from tests.functional.db.managers import OVER, RUNNING, WAITING, Manager, state, told
+from warre_blazar import times
 from warre_blazar.db import backings, executions, hosts, leases, session, tables
 from warre_blazar.domain import lease_states
-from warre_blazar.domain.lease_states import QUIET_SECONDS as QUIET
 from warre_blazar.domain.lease_states import Age
 from warre_blazar.plugins import lease_guard
 from warre_blazar.plugins.blazar_work import LeaseWorks
@@ -108,7 +108,7 @@ def test_age_of_a_lease_is_independent_of_other_clocks(keeper: Keeper, lease: wo
     """A manager whose clock is an hour slow is creating the lease."""
     world.set_status(lease, "CREATING")
     world.write_lease(lease.id, {"updated_at": world.LONG_AGO})
-    keeper.look(BEFORE, QUIET)
+    keeper.look(BEFORE, times.QUIET_AFTER)
     assert state(lease) is not None
 
 
@@ -123,7 +123,7 @@ def test_patience_grows_with_the_number_of_reservations(keeper: Keeper, lease: w
 
 
 @pytest.mark.parametrize("before", ["PENDING", "ACTIVE"])
-@pytest.mark.parametrize(("left", "after"), [("ERROR", QUIET), ("UPDATING", STUCK)])
+@pytest.mark.parametrize(("left", "after"), [("ERROR", times.QUIET_AFTER), ("UPDATING", STUCK)])
 def test_interrupted_update_is_settled(
     keeper: Keeper, lease: world.Lease, before: str, left: str, after: float
 ):
@@ -151,7 +151,7 @@ def test_lease_whose_deletion_failed_at_keystone_runs_until_its_end(
     cloud.nova.boot(backing.nova_flavor_id(lease.reservation_id), world.PROJECT)
     world.set_event(lease, "end_lease", "IN_PROGRESS")
     world.write_lease(lease.id, {"status": "ERROR"})
-    keeper.look(DURING, QUIET)
+    keeper.look(DURING, times.QUIET_AFTER)
     assert state(lease) == RUNNING
     keeper.manager.run(SPAN.end)
     assert state(lease) == OVER
@@ -162,7 +162,7 @@ def test_end_left_in_progress_is_executed(keeper: Keeper, cloud: Cloud, lease: w
     running(lease)
     world.set_event(lease, "end_lease", "IN_PROGRESS")
     world.write_lease(lease.id, {"status": "ERROR"})
-    keeper.look(AFTER, QUIET)
+    keeper.look(AFTER, times.QUIET_AFTER)
     assert state(lease) == OVER
 
 
@@ -173,16 +173,16 @@ def test_overwritten_start_event_of_running_lease_is_settled(
     """Blazar's executor works through an outdated list of events."""
     running(lease)
     world.set_event(lease, "start_lease", event)
-    keeper.look(DURING, QUIET)
+    keeper.look(DURING, times.QUIET_AFTER)
     assert state(lease) == RUNNING
 
 
 @pytest.mark.parametrize(
     ("event", "left", "after"),
     [
-        ("IN_PROGRESS", "PENDING", QUIET),
-        ("ERROR", "ERROR", QUIET),
-        ("ERROR", "PENDING", QUIET),
+        ("IN_PROGRESS", "PENDING", times.QUIET_AFTER),
+        ("ERROR", "ERROR", times.QUIET_AFTER),
+        ("ERROR", "PENDING", times.QUIET_AFTER),
         ("IN_PROGRESS", "STARTING", STUCK),
     ],
 )
@@ -204,7 +204,7 @@ def test_events_of_other_leases_do_not_delay_a_repair(keeper: Keeper, lease: wor
             {"lease_id": another.id, "event_type": "before_end_lease", "status": status}
         )
         keeper.repairer.look(DURING)
-        keeper.clock.seconds += QUIET
+        keeper.clock.seconds += times.QUIET_AFTER
     assert state(lease) == WAITING
 
 
@@ -213,7 +213,7 @@ def test_lease_that_never_started_ends(keeper: Keeper, cloud: Cloud, lease: worl
     world.set_event(lease, "start_lease", "ERROR")
     world.set_event(lease, "end_lease", "ERROR")
     world.write_lease(lease.id, {"status": "ERROR"})
-    keeper.look(AFTER, QUIET)
+    keeper.look(AFTER, times.QUIET_AFTER)
     assert state(lease) == OVER
     assert cloud.is_clean()
 
@@ -227,7 +227,7 @@ def test_interrupted_deletion_is_finished(
     with session.writer() as db:
         hosts.release(db, lease.reservation_id)
     world.write_lease(lease.id, {"status": "ERROR"})
-    keeper.look(now, QUIET)
+    keeper.look(now, times.QUIET_AFTER)
     assert state(lease) == left
     assert cloud.is_clean()
 
@@ -253,7 +253,7 @@ def test_deletion_that_has_begun_to_remove_the_backing_is_finished(
         blazar_start_end.end(lease.reservation_id, 30, lease.span.end)
     assert cloud.leftovers() == {}
     world.write_lease(lease.id, {"status": "ERROR"})
-    keeper.look(DURING if is_running else BEFORE, QUIET)
+    keeper.look(DURING if is_running else BEFORE, times.QUIET_AFTER)
     assert state(lease) is None
     assert cloud.is_clean()
 
@@ -273,7 +273,7 @@ class TestEvents:
         for event in db_api.event_get_all():
             if missing in (event["event_type"], "both"):
                 db_api.event_destroy(event["id"])
-        keeper.look(BEFORE, QUIET)
+        keeper.look(BEFORE, times.QUIET_AFTER)
         assert state(lease) == WAITING
         assert event_times(lease) == [SPAN.start, SPAN.end]
 
@@ -281,7 +281,7 @@ class TestEvents:
     def test_surplus_event_is_removed(self, keeper: Keeper, lease: world.Lease, foreign: str):
         made = {"event_type": foreign, "time": BEFORE, "status": "DONE"}
         db_api.event_create({"lease_id": lease.id, **made})
-        keeper.look(BEFORE, QUIET)
+        keeper.look(BEFORE, times.QUIET_AFTER)
         assert state(lease) == WAITING
         assert event_times(lease) == [SPAN.start, SPAN.end]
 
@@ -299,7 +299,7 @@ class TestEvents:
     def test_event_with_another_time_gets_the_leases_time(self, keeper: Keeper, lease: world.Lease):
         world.write_dates(lease, world.hours(0, 1))
         world.write_lease(lease.id, {"start_date": lease.span.start, "end_date": lease.span.end})
-        keeper.look(BEFORE, QUIET)
+        keeper.look(BEFORE, times.QUIET_AFTER)
         assert event_times(lease) == [SPAN.start, SPAN.end]
 
 
@@ -347,11 +347,11 @@ def test_work_of_a_dead_manager_is_repaired_without_patience(
 ):
     with context.BlazarContext():
         begin(lease, status)
-        keeper.look(BEFORE, after=QUIET + 1)
+        keeper.look(BEFORE, after=times.QUIET_AFTER + 1)
         assert db_api.lease_get(lease.id)["status"] == status
         with session.writer() as db:
             db.execute(tables.managers.update().values(heartbeat=world.LONG_AGO))
-        keeper.look(BEFORE, after=QUIET + 1)
+        keeper.look(BEFORE, after=times.QUIET_AFTER + 1)
     assert state(lease) == WORKED_ON[status]
 
 
@@ -364,10 +364,10 @@ def test_work_without_its_last_write_is_repaired_without_patience(
         with context.BlazarContext():  # Blazar works in the context of the lease.
             begin(lease, status)
         works.release()
-        keeper.look(BEFORE, after=QUIET + 1)
+        keeper.look(BEFORE, after=times.QUIET_AFTER + 1)
         assert db_api.lease_get(lease.id)["status"] == status
     works.release()
-    keeper.look(BEFORE, after=QUIET + 1)
+    keeper.look(BEFORE, after=times.QUIET_AFTER + 1)
     assert state(lease) == WORKED_ON[status]
 
 

@@ -11,6 +11,7 @@ from oslo_utils import timeutils
 from tests.fakes.cloud import Cloud
 from tests.functional.db import races, world
 from tests.functional.db.managers import Manager
+from warre_blazar import times
 from warre_blazar.db import series as stored
 from warre_blazar.db import session, tables
 from warre_blazar.domain.flavor import Flavor
@@ -73,8 +74,8 @@ def status() -> SeriesStatus | None:
 
 def silence(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let each series count as one on which nobody works."""
-    monkeypatch.setattr(keeping, "_BOOKING_SILENCE", -1)
-    monkeypatch.setattr(keeping, "_DELETING_SILENCE", -1)
+    monkeypatch.setattr(times, "BOOKING_SERIES_DEAD_AFTER", -1)
+    monkeypatch.setattr(times, "DELETING_SERIES_DEAD_AFTER", -1)
 
 
 def look(times: int = 3) -> None:

@@ -31,9 +31,8 @@ from tests.fakes.placement import Placement
 from tests.functional.db import databases, managers
 from tests.unit.api import bus
 from tests.unit.api.identity import Identity
-from warre_blazar import conf, policy, waiting
+from warre_blazar import conf, policy, times, waiting
 from warre_blazar.db import models, session, tables
-from warre_blazar.edge import conditions
 from warre_blazar.openstack import kept, limits, people
 from warre_blazar.services.running.executor import Executor, Pools
 
@@ -171,7 +170,7 @@ class Site:
         self._forget_caches()
         cfg.CONF(["--config-file", str(self._configuration())], project="blazar")
         # The limits that a test sets hold at once.
-        cached_for = mock.patch.object(conditions, "LIMITS_CACHED_FOR", 0)
+        cached_for = mock.patch.object(times, "LIMITS_CACHED_FOR", 0)
         self._stack.enter_context(cached_for)
         self._stack.enter_context(bus.installed())
         self.engine = self._stack.enter_context(databases.connected())

@@ -9,7 +9,7 @@ from tests.unit.api.people import Person, refusal
 from tests.unit.api.site import Site
 from tests.unit.api.test_changes import CHANGES
 from tests.unit.api.things import at, booking
-from warre_blazar.edge import conditions
+from warre_blazar import times
 from warre_blazar.openstack import manager
 
 DRY = "reservations?dry_run=true"
@@ -113,7 +113,7 @@ def test_quota_limits_the_alternatives(alpha: Person, flavor, limits):
 
 
 def test_lowered_quota_is_seen_at_once(alpha: Person, flavor, limits, monkeypatch):
-    monkeypatch.setattr(conditions, "LIMITS_CACHED_FOR", 30)
+    monkeypatch.setattr(times, "LIMITS_CACHED_FOR", 30)
     mine = things.book(alpha, flavor)
     limits[identity.project_id("alpha"), "hours"] = 100
     assert codes(foreseen(alpha, flavor)) == []

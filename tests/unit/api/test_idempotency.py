@@ -15,6 +15,7 @@ from oslo_utils import timeutils
 from tests.unit.api import bus, things
 from tests.unit.api.people import Answer, Person, refusal
 from tests.unit.api.site import NOW, Site
+from warre_blazar import times
 from warre_blazar.db import history, models, session, tables
 from warre_blazar.domain import lease_states
 from warre_blazar.services.requests import once
@@ -141,9 +142,9 @@ def test_reservation_that_took_the_last_slot_is_answered(alpha: Person, flavor):
 def test_key_ends_after_a_day(site: Site, alpha: Person, flavor):
     body = things.booking(flavor, start=things.at(4, 9), end=things.at(4, 11))
     made = things.made(send(alpha, "reservations", body))
-    site.set_time(NOW + once.KEPT)
+    site.set_time(NOW + times.KEYS_KEPT)
     assert things.made(send(alpha, "reservations", body))["id"] == made["id"]
-    site.set_time(NOW + once.KEPT + datetime.timedelta(seconds=1))
+    site.set_time(NOW + times.KEYS_KEPT + datetime.timedelta(seconds=1))
     assert things.made(send(alpha, "reservations", body))["id"] != made["id"]
 
 
@@ -151,7 +152,7 @@ def test_old_keys_are_deleted(site: Site, alpha: Person, flavor):
     things.made(send(alpha, "reservations", things.booking(flavor)))
     assert once.forget(timeutils.utcnow()) == 0
     assert len(site.rows()[models.idempotency_keys.name]) == 1
-    assert once.forget(NOW + once.KEPT + datetime.timedelta(seconds=1)) == 1
+    assert once.forget(NOW + times.KEYS_KEPT + datetime.timedelta(seconds=1)) == 1
 
 
 @pytest.fixture

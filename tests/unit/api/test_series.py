@@ -11,6 +11,7 @@ from oslo_utils import timeutils
 from tests.unit.api import things
 from tests.unit.api.people import Person, refusal
 from tests.unit.api.site import Site
+from warre_blazar import times
 from warre_blazar.db import session, tables
 from warre_blazar.domain.free_time import FreeTime
 from warre_blazar.errors import exceptions
@@ -309,8 +310,8 @@ def test_manager_goes_on_after_a_request_that_has_died(
         alpha.post("series", asked)
     keeping.look()
     assert [s["status"] for s in alpha.get("series").json["results"]] == ["booking"]
-    monkeypatch.setattr(keeping, "_BOOKING_SILENCE", -1)
-    monkeypatch.setattr(keeping, "_DELETING_SILENCE", -1)
+    monkeypatch.setattr(times, "BOOKING_SERIES_DEAD_AFTER", -1)
+    monkeypatch.setattr(times, "DELETING_SERIES_DEAD_AFTER", -1)
     keeping.look()
     site.execute()
     keeping.look()

@@ -12,10 +12,10 @@ from oslo_config import cfg
 
 from tests.fakes.cloud import Cloud
 from tests.functional.db import world
+from warre_blazar import times
 from warre_blazar.cmd import audit_command, manage
 from warre_blazar.db import models
 from warre_blazar.openstack import manager
-from warre_blazar.services.keeping import audit
 from warre_blazar.services.keeping.audit import reporting
 from warre_blazar.services.running import backing
 
@@ -43,7 +43,7 @@ def run(
     path = tmp_path / "blazar.conf"
     with path.open("w") as file:
         parser.write(file)
-    monkeypatch.setattr(audit, "PAUSE", 0)
+    monkeypatch.setattr(times, "AUDIT_PAUSE", 0)
     facade_wrapper._clear_engine()
     # The fakes have a trust that nothing uses here.
     cloud.keystone.trusts.clear()

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from warre_blazar import times
 from warre_blazar.domain import recurrence
 from warre_blazar.domain.recurrence import Recurrence
 from warre_blazar.errors import exceptions
@@ -169,7 +170,7 @@ def test_rule_without_an_end_goes_on_up_to_a_new_one() -> None:
     assert daily.is_endless
     assert len(daily.occurrences(7, endless=True)) == 7
     assert len(daily.occurrences(60, START + datetime.timedelta(days=3), endless=True)) == 4
-    assert len(rule("FREQ=YEARLY").occurrences(60, endless=True)) == recurrence.YEARS
+    assert len(rule("FREQ=YEARLY").occurrences(60, endless=True)) == times.SERIES_YEARS
     assert not rule("FREQ=DAILY;UNTIL=20260304").is_endless
 
 
@@ -177,7 +178,7 @@ def test_rule_without_an_end_goes_on_up_to_a_new_one() -> None:
 def test_late_years_have_the_same_days(year: int) -> None:
     late = recurrence._late_year(year)
     assert late > datetime.MAXYEAR - 400
-    for n in range(recurrence.YEARS + 1):
+    for n in range(times.SERIES_YEARS + 1):
         days = [
             (datetime.date(y + n, 1, 1).weekday(), datetime.date(y + n, 12, 31).weekday())
             for y in (year, late)

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from warre_blazar import times
 from warre_blazar.domain import tallies
-from warre_blazar.domain.tallies import BUCKETS, Tally
+from warre_blazar.domain.tallies import Tally
 
 
 @pytest.mark.parametrize(
@@ -26,7 +27,7 @@ def test_histogram_counts_what_is_below_each_limit(delays: list[float]):
         counted[tallies.bucket(delay)] = Tally(before.count + 1, before.total + delay)
     histogram = tallies.histogram(counted)
     assert histogram.buckets == [
-        (limit, sum(delay <= limit for delay in delays)) for limit in BUCKETS
+        (limit, sum(delay <= limit for delay in delays)) for limit in times.DELAY_BUCKETS
     ]
     assert histogram.total == pytest.approx(sum(delays))
 

@@ -13,7 +13,8 @@ from oslo_config import cfg
 from tests.fakes.certificate import Certificate
 from tests.unit.messengers import mail_server
 from tests.unit.messengers.conftest import MESSAGE
-from warre_blazar.messengers import Misconfigured, ServiceUnavailable, Undeliverable, smtp
+from warre_blazar import times
+from warre_blazar.messengers import Misconfigured, ServiceUnavailable, Undeliverable
 from warre_blazar.messengers.smtp import SmtpMessenger
 
 SENDER = "Réservations <reservations@example.org>"
@@ -143,7 +144,7 @@ def test_server_that_does_not_answer_counts_as_away(made: Any):
 
 def test_connection_to_a_slow_server_is_broken_off(made: Any, monkeypatch: pytest.MonkeyPatch):
     """A server that says something, but never all, doesn't hold up the channel."""
-    monkeypatch.setattr(smtp, "_DEADLINE", 0.5)
+    monkeypatch.setattr(times, "SMTP_BROKEN_OFF_AFTER", 0.5)
     done = threading.Event()
 
     def dawdle(server: socket.socket) -> None:

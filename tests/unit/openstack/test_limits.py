@@ -9,9 +9,10 @@ from oslo_config import fixture as config_fixture
 
 from tests.fakes.cloud import Cloud
 from tests.fakes.service import Request
+from warre_blazar import times
 from warre_blazar.domain.quota import Amount
 from warre_blazar.errors import exceptions
-from warre_blazar.openstack import limits, turns
+from warre_blazar.openstack import limits
 from warre_blazar.openstack.turns import Turns
 
 _PROJECT = "project-alpha"
@@ -51,7 +52,7 @@ def test_one_of_several_threads_asks_keystone_for_all(
     limits.of_project(_PROJECT)  # Logs in.
     asked, arrivals = [], Arrivals()
     monkeypatch.setattr(limits, "_turns", arrivals)
-    monkeypatch.setattr(turns, "_PATIENCE", 60)
+    monkeypatch.setattr(times, "THREAD_TURN_WAIT", 60)
 
     def note(request: Request) -> None:
         asked.append(request.line)

@@ -5,13 +5,13 @@ import time
 
 import pytest
 
+from warre_blazar import times
 from warre_blazar.errors import exceptions
-from warre_blazar.openstack import turns
 from warre_blazar.openstack.turns import Turns
 
 
 def test_block_of_a_name_has_one_thread_at_a_time(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(turns, "_PATIENCE", 600)
+    monkeypatch.setattr(times, "THREAD_TURN_WAIT", 600)
     shared = Turns()
     alone, met, together = threading.Lock(), [], threading.Barrier(8)
 
@@ -41,7 +41,7 @@ def test_blocks_of_two_names_can_be_entered_at_once():
 
 def test_thread_that_has_waited_too_long_goes_ahead(monkeypatch: pytest.MonkeyPatch):
     shared = Turns()
-    monkeypatch.setattr(turns, "_PATIENCE", 0.01)
+    monkeypatch.setattr(times, "THREAD_TURN_WAIT", 0.01)
     entered = threading.Event()
 
     def work() -> None:

@@ -8,13 +8,14 @@ import os
 import sys
 from wsgiref.simple_server import make_server
 
+from warre_blazar import times
 from warre_blazar.wsgi import request_threads
 
 
 def main() -> None:
     request_threads.tell(1)
     # The test needn't wait for real.
-    request_threads.LONGEST_WAIT = 1
+    times.LONE_THREAD_WAIT = 1
     # The application is built when this is imported.
     from warre_blazar.wsgi import api  # noqa: PLC0415
 

@@ -14,7 +14,7 @@ from blazar import context as blazar_context
 from oslo_utils import timeutils, uuidutils
 from pecan import hooks, rest
 
-from warre_blazar import policy
+from warre_blazar import policy, times
 from warre_blazar.api import links, parsing, pecan_requests, schemas, views
 from warre_blazar.api.error_hook import ErrorHook, is_warres
 from warre_blazar.api.turn_hook import TurnHook
@@ -40,8 +40,6 @@ _MATCH_HEADER = "If-Match"
 _TAG = r'(W/)?"([!#-~\x80-\xff]*)"'
 _TAGS = re.compile(rf"\s*{_TAG}(?:\s*,\s*{_TAG})*\s*")
 
-#: The seconds for which the API remembers whether Keystone has a project.
-_PROJECT_KNOWN_FOR = 60.0
 
 #: All controllers share the turns.
 _TURNS = TurnHook()
@@ -196,7 +194,7 @@ def existing_project(project_id: str) -> str:
     :raises ServiceUnavailable, ServiceRefused: Keystone doesn't tell.
     """
     if project_id != context().project_id and not people.recent_project(
-        project_id, _PROJECT_KNOWN_FOR
+        project_id, times.PROJECT_KNOWN_FOR
     ):
         raise exceptions.InvalidField(
             "project_id",

@@ -1,13 +1,12 @@
 """The controller of /flavors."""
 
-import datetime
 import functools
 from typing import Any
 
 import pecan
 from oslo_utils import timeutils
 
-from warre_blazar import policy
+from warre_blazar import policy, times
 from warre_blazar.api import parsing, schemas, views
 from warre_blazar.api.controllers import base, searches
 from warre_blazar.domain.shown import of_flavor
@@ -27,8 +26,6 @@ LIST_QUERY = {
 }
 
 SHOW_QUERY = {"detail": parsing.detail, "start": parsing.moment, "end": parsing.moment}
-#: The length of the time for which capacity is shown if the query has no end.
-_CAPACITY_LENGTH = datetime.timedelta(days=30)
 FREE_QUERY = {
     "start": parsing.moment,
     "end": parsing.moment,
@@ -38,9 +35,6 @@ FREE_QUERY = {
     "reason": parsing.boolean,
     "placing_again": parsing.boolean,
 }
-#: The length of the time in which free slots are searched if the query has no end.
-_FREE_LENGTH = datetime.timedelta(days=365)
-_NO_TIME = datetime.timedelta(0)
 
 
 class FlavorsController(base.Controller):
@@ -80,7 +74,7 @@ class FlavorsController(base.Controller):
                 raise exceptions.InvalidField(name, "expected only with detail=capacity")
             return _shown(_visible_flavor(flavor_id))
         policy.authorize(context, policies.CAPACITY)
-        window = searches.window(query, _CAPACITY_LENGTH, "start", "end")
+        window = searches.window(query, times.CAPACITY_LENGTH, "start", "end")
         flavor = _visible_flavor(flavor_id)
         its_capacity = capacity.of_flavor(flavor, window, searches.now())
         return {**_shown(flavor), "capacity": views.capacity(its_capacity)}
@@ -91,9 +85,9 @@ class FlavorsController(base.Controller):
         policy.authorize(context, policies.FREE)
         flavor_id = base.item_id(path)
         query = parsing.query(pecan.request, FREE_QUERY)
-        window = searches.window(query, _FREE_LENGTH, "start", "end")
+        window = searches.window(query, times.FREE_SLOTS_LENGTH, "start", "end")
         everything = policy.allows(context, policies.LIST_ALL)
-        question = searches.question(query, window, _NO_TIME, flavor_id, everything=everything)
+        question = searches.question(query, window, times.NO_TIME, flavor_id, everything=everything)
         spans = free_slots.find(question)
         if not query.get("reason"):
             return [views.span(s) for s in spans]

@@ -1,11 +1,10 @@
 """The controller of /hosts."""
 
-import datetime
 from typing import Any
 
 import pecan
 
-from warre_blazar import policy
+from warre_blazar import policy, times
 from warre_blazar.api import parsing, views
 from warre_blazar.api.controllers import base, searches
 from warre_blazar.edge import device_rules
@@ -13,9 +12,6 @@ from warre_blazar.policies import hosts as policies
 from warre_blazar.services.hosts import host_status
 
 LIST_QUERY = {"start": parsing.moment, "end": parsing.moment, **base.PAGING}
-
-#: The length of the time that a listing is about, if the query has no end.
-_LENGTH = datetime.timedelta(days=7)
 
 
 class HostsController(base.Controller):
@@ -26,7 +22,7 @@ class HostsController(base.Controller):
         policy.authorize(base.context(), policies.LIST)
         query = parsing.query(pecan.request, LIST_QUERY)
         limit, offset = base.page_of(query)
-        window = searches.window(query, _LENGTH, "start", "end")
+        window = searches.window(query, times.HOSTS_LENGTH, "start", "end")
         found = host_status.listing(window, searches.now(), device_rules.of_stock())
         end = None if limit is None else offset + limit
         documents = [views.host(each) for each in found[offset:end]]

@@ -5,7 +5,7 @@ from typing import Any
 
 import pecan
 
-from warre_blazar import policy
+from warre_blazar import policy, times
 from warre_blazar.api import parsing, views
 from warre_blazar.api.controllers import base, searches
 from warre_blazar.domain import free_time, host_properties
@@ -14,9 +14,6 @@ from warre_blazar.errors import exceptions
 from warre_blazar.policies import offers as policies
 from warre_blazar.services.booking import availability, offers
 
-_HOUR, _DAY = datetime.timedelta(hours=1), datetime.timedelta(days=1)
-#: The length of the time that a query without an end is about.
-_SEARCHED, _COUNTED = 90 * _DAY, 14 * _DAY
 #: The largest number of offers in an answer, unless the query says another.
 _MOST_OFFERS = 100
 #: The largest number of parts into which the time of an answer is divided.
@@ -54,7 +51,7 @@ class OffersController(base.Controller):
     def get_all(self, **_query: Any) -> Any:
         policy.authorize(base.context(), policies.LIST)
         query = parsing.query(pecan.request, OFFERS_QUERY)
-        question = _question(query, _SEARCHED)
+        question = _question(query, times.OFFERS_LENGTH)
         limit = query.get("limit", _MOST_OFFERS)
         return views.offers(offers.find(question, _choice(query), conditions.slot_rule(), limit))
 
@@ -66,8 +63,8 @@ class AvailabilityController(base.Controller):
     def get_all(self, **_query: Any) -> Any:
         policy.authorize(base.context(), policies.AVAILABILITY)
         query = parsing.query(pecan.request, AVAILABILITY_QUERY)
-        question = _question(query, _COUNTED)
-        part = query.get("by", _DAY)
+        question = _question(query, times.AVAILABILITY_LENGTH)
+        part = query.get("by", times.AVAILABILITY_PART)
         window = question.window
         if (window.end - window.start) / part > _MOST_PARTS:
             raise exceptions.InvalidField(
@@ -85,7 +82,7 @@ def _question(query: dict[str, Any], length: datetime.timedelta) -> free_time.Qu
     if not base.context().project_id:
         raise exceptions.Forbidden(policies.LIST)
     window = searches.window(query, length, "from", "to")
-    return searches.question(query, window, _HOUR, flavor="", everything=False)
+    return searches.question(query, window, times.SHORTEST_OFFER, flavor="", everything=False)
 
 
 def _choice(query: dict[str, Any]) -> offers.FlavorChoice:

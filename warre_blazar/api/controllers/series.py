@@ -7,7 +7,7 @@ import pecan
 from oslo_config import cfg
 from oslo_utils import timeutils, uuidutils
 
-from warre_blazar import conf, policy
+from warre_blazar import conf, policy, times
 from warre_blazar.api import parsing, schemas, views
 from warre_blazar.api.controllers import base
 from warre_blazar.domain import labels
@@ -117,13 +117,13 @@ def _most() -> int:
 
 
 def _recurrence(values: dict[str, Any]) -> Recurrence:
-    minutes = values["hours"] * 60
+    minutes = values["hours"] * times.HOUR / times.MINUTE
     # Some numbers of minutes, such as 20, can only be written as a rounded number of hours.
     if round(minutes, 3) != round(minutes) or round(minutes) < 1:
         raise exceptions.InvalidField(
             "hours", "expected a number of hours that are whole minutes, such as 24 or 1.5"
         )
-    length = datetime.timedelta(minutes=round(minutes))
+    length = round(minutes) * times.MINUTE
     start = _local("start", values["start"])
     return Recurrence(start, values["timezone"], values["rrule"], length)
 

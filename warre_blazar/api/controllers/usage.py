@@ -6,7 +6,7 @@ from typing import Any
 import pecan
 from oslo_utils import timeutils
 
-from warre_blazar import policy
+from warre_blazar import policy, times
 from warre_blazar.api import parsing, views
 from warre_blazar.api.controllers import base
 from warre_blazar.db.usage import UsageFilter
@@ -24,9 +24,6 @@ QUERY = {
     "to": parsing.moment,
     "by": parsing.usage_key,
 }
-
-#: The longest time that can be asked for. By day, the answer has a row for each day.
-_LONGEST = datetime.timedelta(days=3660)
 
 
 class UsageController(base.Controller):
@@ -52,10 +49,12 @@ class UsageController(base.Controller):
 def _window(query: dict[str, Any], now: datetime.datetime) -> Span:
     """The time that a query asks for: by default from the start of the month to the present."""
     end = query.get("to", now.replace(microsecond=0))
-    default = (end - datetime.timedelta(seconds=1)).replace(day=1, hour=0, minute=0, second=0)
+    default = (end - times.SECOND).replace(day=1, hour=0, minute=0, second=0)
     window = Span(query.get("from", default), end)
     if window.end <= window.start:
         raise exceptions.InvalidField("to", "expected a time after from")
-    if window.end - window.start > _LONGEST:
-        raise exceptions.InvalidField("to", f"expected at most {_LONGEST.days} days after from")
+    if window.end - window.start > times.USAGE_LENGTH_LIMIT:
+        raise exceptions.InvalidField(
+            "to", f"expected at most {times.USAGE_LENGTH_LIMIT.days} days after from"
+        )
     return window

@@ -7,7 +7,7 @@ import pecan
 from oslo_config import cfg
 from oslo_utils import timeutils, uuidutils
 
-from warre_blazar import policy
+from warre_blazar import policy, times
 from warre_blazar.api import parsing, schemas, views
 from warre_blazar.api.controllers import base
 from warre_blazar.db.waits import WaitFilter
@@ -18,9 +18,6 @@ from warre_blazar.edge import conditions, contacts, wait_permits
 from warre_blazar.errors import exceptions
 from warre_blazar.policies import waits as policies
 from warre_blazar.services.waits import posting
-
-#: The length of the time in which a reservation may be, if the request has no end.
-_SEARCHED = datetime.timedelta(days=90)
 
 LIST_QUERY = {
     "all_projects": parsing.boolean,
@@ -100,7 +97,7 @@ def _wait(wait_id: str, project_id: str, values: dict[str, Any]) -> Wait:
         raise exceptions.InvalidField("flavor_id", "expected either a flavor or a category")
     length = _length(values["hours"])
     start = values.get("from") or now.replace(second=0, microsecond=0)
-    window = Span(start, values.get("to") or start + _SEARCHED)
+    window = Span(start, values.get("to") or start + times.WAIT_LENGTH)
     last_start = window.end - length
     return Wait(
         id=wait_id,
@@ -122,12 +119,12 @@ def _wait(wait_id: str, project_id: str, values: dict[str, Any]) -> Wait:
 
 def _length(hours: float) -> datetime.timedelta:
     # Some numbers of minutes, such as 20, can only be written as a rounded number of hours.
-    minutes = round(hours * 60, 3)
+    minutes = round(hours * times.HOUR / times.MINUTE, 3)
     if minutes < 1 or minutes != int(minutes):
         raise exceptions.InvalidField(
             "hours", "expected a number of hours that are whole minutes, such as 24 or 1.5"
         )
-    return datetime.timedelta(minutes=minutes)
+    return minutes * times.MINUTE
 
 
 def _find(rule: str, wait_id: str) -> Wait:

@@ -3,6 +3,7 @@
 import datetime
 from collections.abc import Iterable, Iterator
 
+from warre_blazar import times
 from warre_blazar.domain import backing_names, lease_states
 from warre_blazar.domain.audit.differences import Difference, DifferenceKind
 from warre_blazar.domain.audit.facts import (
@@ -18,10 +19,6 @@ from warre_blazar.domain.flavor import Shape
 from warre_blazar.domain.lease_states import Action
 from warre_blazar.domain.wording import counted
 
-#: A start or an end is overdue if it should have happened more than this long ago. Managers retry
-#: failed starts and ends at least once a minute.
-OVERDUE = datetime.timedelta(minutes=3)
-
 #: The resource types that the exact plugins have.
 _EXACT = {"physical:host", "virtual:instance", "flavor:instance"}
 
@@ -29,7 +26,7 @@ _EXACT = {"physical:host", "virtual:instance", "flavor:instance"}
 def compare_leases(leases: Iterable[SeenLease], now: datetime.datetime) -> Iterator[Difference]:
     """Find leases that are overdue, and leases whose state must be repaired."""
     for lease in leases:
-        if lease.due is not None and lease.due + OVERDUE < now:
+        if lease.due is not None and lease.due + times.OVERDUE_IN_AUDIT_AFTER < now:
             text = (
                 f"Lease {lease.id} is {lease.state.statuses.lease}, but its next start or end was "
                 f"due at {lease.due}"

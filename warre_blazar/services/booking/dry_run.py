@@ -7,6 +7,7 @@ import dataclasses
 import datetime
 from collections.abc import Mapping, Sequence
 
+from warre_blazar import times
 from warre_blazar.db import session
 from warre_blazar.domain import extensions, free_time, quota
 from warre_blazar.domain.before_end import effective
@@ -21,9 +22,6 @@ from warre_blazar.services.booking import admission, finding_room
 from warre_blazar.services.booking.change_decision import ChangeDecision
 from warre_blazar.services.booking.quotas import QuotaStanding
 from warre_blazar.services.offering import free_slots
-
-#: How far beyond the wanted start other times are looked for.
-_LOOK_AHEAD = datetime.timedelta(days=365)
 
 #: The codes of the refusals that another time may avoid.
 _OF_TIME = {
@@ -91,7 +89,7 @@ class _Decided:
     def quota_time(self) -> datetime.timedelta | None:
         """For how long the quota allows the wanted count. None: without limit."""
         hours = self.hours_left()
-        return None if hours is None else datetime.timedelta(hours=hours // self.count)
+        return None if hours is None else hours // self.count * times.HOUR
 
 
 def booking(request: admission.BookingRequest) -> Foreseen:
@@ -227,7 +225,7 @@ def next_starts(
 
 def _ahead(wanted: Span) -> Span:
     """The time from a wanted start on, and a year beyond the latest one."""
-    ahead = min(_LOOK_AHEAD, datetime.datetime.max - wanted.end)
+    ahead = min(times.LOOK_AHEAD, datetime.datetime.max - wanted.end)
     return Span(wanted.start, wanted.end + ahead)
 
 
@@ -261,9 +259,9 @@ def _next_start(
     case: _Decided, spans: Sequence[Span], any_length: bool
 ) -> datetime.datetime | None:
     length = case.span.end - case.span.start
-    longest = datetime.timedelta(hours=case.flavor.max_length_hours)
+    longest = case.flavor.max_length_hours * times.HOUR
     is_of_time = all(error.code in _OF_TIME for error in case.refusals)
-    if length <= datetime.timedelta(0) or not is_of_time or (length > longest and not any_length):
+    if length <= times.NO_TIME or not is_of_time or (length > longest and not any_length):
         return None
     return _first(spans, case.span)
 

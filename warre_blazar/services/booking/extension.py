@@ -3,6 +3,7 @@
 import dataclasses
 import datetime
 
+from warre_blazar import times
 from warre_blazar.db import backings, hosts, session
 from warre_blazar.db import quotas as stored_quotas
 from warre_blazar.domain import booking_rules, extensions
@@ -19,9 +20,6 @@ from warre_blazar.openstack import limits
 from warre_blazar.services import garbage_collection, search_limits
 from warre_blazar.services.hosts import new_hosts
 from warre_blazar.services.offering import free_slots
-
-#: How far beyond the present end the search goes.
-_LOOK_AHEAD = datetime.timedelta(days=365)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,7 +62,9 @@ def find(
             project_id=reservation.project_id,
             everything=True,
             count=reservation.instance_count,
-            window=Span(span.start, span.end + min(_LOOK_AHEAD, datetime.datetime.max - span.end)),
+            window=Span(
+                span.start, span.end + min(times.LOOK_AHEAD, datetime.datetime.max - span.end)
+            ),
             now=now,
             cleaning=conditions.cleaning,
             affinity=reservation.affinity,

@@ -6,12 +6,12 @@ can't replace a newer one.
 """
 
 import dataclasses
-import datetime
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from oslo_log import log as logging
 from oslo_utils import timeutils
 
+from warre_blazar import times
 from warre_blazar.db import audit_reads, host_providers, reservable_hosts, session
 from warre_blazar.db.host_providers import NOTHING, Overtaken, Reading, Stored
 from warre_blazar.domain import provider_trees
@@ -25,10 +25,6 @@ from warre_blazar.openstack import host_trees, nova
 
 LOG = logging.getLogger(__name__)
 
-#: For this long after its first reading and after each change, a host is *settling*: it is read
-#: more often than other hosts. For a new compute host, Nova reports the processors and the memory
-#: first, and the devices later.
-_SETTLING = datetime.timedelta(minutes=10)
 
 #: One refresh reads a host at most this many times. It reads the host again if another manager or
 #: command has stored something about the host in the meantime.
@@ -92,14 +88,14 @@ def refresh(ids: Collection[str] | None = None, tell: Tell = _tell_nobody) -> Re
 
 
 def refresh_settling(tell: Tell = _tell_nobody) -> None:
-    """Read the hosts that nobody has read yet, and the hosts that are settling (``_SETTLING``).
+    """Read the hosts that nobody has read yet, and the hosts that are settling.
 
     :param tell: the same as for ``refresh``.
     :raises oslo_db.exception.DBError: the database is unavailable.
     """
     with session.reader() as db:
         ids = host_providers.unread(db)
-        ids += host_providers.settling(db, timeutils.utcnow() - _SETTLING)
+        ids += host_providers.settling(db, timeutils.utcnow() - times.HOST_SETTLES_FOR)
     if ids:
         refresh(ids, tell)
 

@@ -10,17 +10,11 @@ from collections.abc import Collection
 
 from oslo_log import log as logging
 
+from warre_blazar import times
 from warre_blazar.db import host_providers, session
 from warre_blazar.services.hosts import host_refresh
 
 LOG = logging.getLogger(__name__)
-
-#: The longest time, in seconds, that callers wait for a reading. After this time, they go on with
-#: what Blazar's tables say about the hosts.
-_PATIENCE = 5.0
-#: If a host couldn't be read, calls of ``read`` don't try again before this many seconds have
-#: passed since the last reading began.
-_AGAIN = 60.0
 
 
 def read() -> None:
@@ -56,7 +50,7 @@ class _Reading:
 
     def wait(self) -> None:
         """Wait until the reading has ended, or has taken too long."""
-        self._done.wait(max(_PATIENCE - self.age, 0))
+        self._done.wait(max(times.NEW_HOSTS_WAIT - self.age, 0))
 
     def _run(self) -> None:
         try:
@@ -89,7 +83,7 @@ class _Readings:
 
     def _is_recent(self, host_id: str) -> bool:
         reading = self._by_host.get(host_id)
-        return reading is not None and reading.age < _AGAIN
+        return reading is not None and reading.age < times.NEW_HOSTS_READ_AGAIN_AFTER
 
 
 _readings = _Readings()

@@ -15,6 +15,7 @@ from oslo_log import log as logging
 from oslo_utils import timeutils
 from sqlalchemy.orm import Session
 
+from warre_blazar import times
 from warre_blazar.db import (
     backings,
     changes,
@@ -52,7 +53,6 @@ from warre_blazar.services.telling import lease_notices
 
 LOG = logging.getLogger(__name__)
 
-_MINUTE = datetime.timedelta(minutes=1)
 _ASK_OR_DELETE = "ask its project to delete it, or delete it"
 _FAILURES = (exceptions.WarreError, *session.FAILURES)
 
@@ -297,15 +297,13 @@ def _next_time(db: Session, reservation: Reservation, over: Over) -> Span | None
         return None
     span, flavor = reservation.span, change_decision.flavor_of(db, reservation)
     length = span.end - span.start
-    most = min(
-        datetime.timedelta(hours=reservation.movable_hours), datetime.datetime.max - span.end
-    )
+    most = min(reservation.movable_hours * times.HOUR, datetime.datetime.max - span.end)
     question = Question(
         flavor=flavor.id,
         project_id=reservation.project_id,
         everything=True,
         count=reservation.instance_count,
-        window=Span(span.start + _MINUTE, span.end + most),
+        window=Span(span.start + times.MINUTE, span.end + most),
         now=over.now,
         cleaning=over.conditions.cleaning,
         affinity=reservation.affinity,

@@ -6,6 +6,7 @@ import datetime
 from oslo_log import log as logging
 from oslo_utils import timeutils
 
+from warre_blazar import times
 from warre_blazar.db import changes, history, refusals, server_samples, session, snapshots
 from warre_blazar.domain.reservation import Reservation
 
@@ -33,7 +34,7 @@ def delete(reservation: Reservation, user_id: str | None) -> None:
 def old(now: datetime.datetime, days: int) -> Purged:
     """Count what ``purge`` would remove."""
     with session.reader() as db:
-        return Purged(*history.count_old(db, now - datetime.timedelta(days=days)))
+        return Purged(*history.count_old(db, now - days * times.DAY))
 
 
 def purge(now: datetime.datetime, days: int) -> Purged:
@@ -46,7 +47,7 @@ def purge(now: datetime.datetime, days: int) -> Purged:
     deleted it. A lease stays if it has reservations of other types. A lease isn't removed while it
     has allocations or a backing. Any number of managers may purge at the same time.
     """
-    before = now - datetime.timedelta(days=days)
+    before = now - days * times.DAY
     removed = Purged(_remove_leases(before), _remove_records(before))
     session.change(changes.delete_orphans, before)
     session.change(server_samples.delete_orphans, before)

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from sqlalchemy.orm import Session
 
+from warre_blazar import times
 from warre_blazar.db import (
     flavors,
     host_marks,
@@ -27,7 +28,6 @@ from warre_blazar.domain import (
     slot_use,
 )
 from warre_blazar.domain.devices import Rules
-from warre_blazar.domain.execution import DEAD_AFTER
 from warre_blazar.domain.flavor import Flavor
 from warre_blazar.domain.hosts import Host
 from warre_blazar.domain.slot_use import SlotUse
@@ -35,12 +35,6 @@ from warre_blazar.domain.tallies import DELAYS, Histogram, Name, Tally, histogra
 from warre_blazar.domain.timeline import Span
 from warre_blazar.services import garbage_collection
 from warre_blazar.services.hosts.host_status import HostStatus
-
-#: The days from now for which the use of slots is read.
-DAYS_AHEAD = (0, 1, 3, 7)
-
-#: A start or an end counts as overdue after this time.
-OVERDUE_AFTER = datetime.timedelta(minutes=1)
 
 #: The states of reservations that are counted. What is over isn't counted, because its number says
 #: only how long records are kept.
@@ -82,7 +76,7 @@ class Site:
     #: Starts and ends that are overdue, by action.
     overdue: Mapping[str, int]
     slots: Mapping[NamedFlavor, int]
-    #: By flavor and day of ``DAYS_AHEAD``.
+    #: By flavor and day of ``times.SLOT_USE_DAYS``.
     slot_uses: Mapping[tuple[NamedFlavor, int], SlotUse]
     hosts: Sequence[HostStatus]
     #: By action.
@@ -111,7 +105,7 @@ def read(now: datetime.datetime, cleaning: datetime.timedelta, rules: Rules) -> 
         groups = metric_reads.groups(db)
         booked_ids = {group.flavor_id for group in groups}
         gone = flavors.get_many(db, booked_ids - {flavor.id for flavor in offered})
-        overdue = metric_reads.overdue(db, now - OVERDUE_AFTER)
+        overdue = metric_reads.overdue(db, now - times.OVERDUE_IN_METRICS_AFTER)
         marks = host_marks.every(db)
         bookings = _Bookings(db, offered, now, cleaning, rules)
         windows = maintenance_windows.closing_each(db, bookings.window)
@@ -128,7 +122,7 @@ def read(now: datetime.datetime, cleaning: datetime.timedelta, rules: Rules) -> 
         slot_uses={
             (_name(flavor), days): bookings.use(flavor, windows.get(flavor.id, ()), days)
             for flavor in offered
-            for days in DAYS_AHEAD
+            for days in times.SLOT_USE_DAYS
         },
         hosts=[
             HostStatus(host, marks[host.id], bookings.host_uses(host), ())
@@ -138,9 +132,9 @@ def read(now: datetime.datetime, cleaning: datetime.timedelta, rules: Rules) -> 
         delays={action: histogram(_of(counted, name)) for action, name in DELAYS.items()},
         repairs=_repairs(_of(counted, Name.REPAIR)),
         silences=_silences(heartbeats),
-        managers_alive=sum(seconds <= DEAD_AFTER for _, seconds in heartbeats),
+        managers_alive=sum(seconds <= times.DEAD_AFTER for _, seconds in heartbeats),
         refusals=refused,
-        outbox=dict.fromkeys(channels, Queue(0, datetime.timedelta(0), 0))
+        outbox=dict.fromkeys(channels, Queue(0, times.NO_TIME, 0))
         | {
             channel: Queue(number, _age(oldest, now), given_up)
             for channel, number, oldest, given_up in queues
@@ -159,7 +153,7 @@ def _name(flavor: Flavor) -> NamedFlavor:
 
 
 class _Bookings:
-    """What is booked on all hosts and of all flavors at the moments of ``DAYS_AHEAD``."""
+    """What is booked on all hosts and of all flavors at the moments of ``times.SLOT_USE_DAYS``."""
 
     def __init__(
         self,
@@ -171,9 +165,9 @@ class _Bookings:
     ) -> None:
         self._cleaning = cleaning
         self._minutes = {
-            days: slot_use.minute(now + datetime.timedelta(days=days)) for days in DAYS_AHEAD
+            days: slot_use.minute(now + days * times.DAY) for days in times.SLOT_USE_DAYS
         }
-        last = self._minutes[DAYS_AHEAD[-1]]
+        last = self._minutes[times.SLOT_USE_DAYS[-1]]
         self.window = Span(self._minutes[0].start, last.padded(cleaning).end)
         bookable = reservable_hosts.empty(db)
         closed = reservable_hosts.empty(db, closed=True)
@@ -275,7 +269,7 @@ def _repairs(counted: Mapping[str, Tally]) -> dict[str, int]:
 
 def _age(oldest: datetime.datetime | None, now: datetime.datetime) -> datetime.timedelta:
     """How old the oldest notice is. Zero if there is none."""
-    return datetime.timedelta(0) if oldest is None else max(now - oldest, datetime.timedelta(0))
+    return times.NO_TIME if oldest is None else max(now - oldest, times.NO_TIME)
 
 
 def _silences(heartbeats: Sequence[tuple[str, int]]) -> dict[str, int]:

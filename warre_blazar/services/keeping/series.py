@@ -5,6 +5,7 @@ import datetime
 from oslo_log import log as logging
 from sqlalchemy.orm import Session
 
+from warre_blazar import times
 from warre_blazar.db import executions, lease_writes, leases, session
 from warre_blazar.db import series as stored
 from warre_blazar.domain import lease_states
@@ -14,11 +15,6 @@ from warre_blazar.services.booking import series as steps
 
 LOG = logging.getLogger(__name__)
 
-#: The seconds of silence after which a request that books occurrences counts as dead. One call to
-#: the manager may take a minute. If the request lives after all, it can book nothing more.
-_BOOKING_SILENCE = 180
-#: The same for a request that deletes. Two may delete at the same time.
-_DELETING_SILENCE = 30
 _BEGUN = (lease_states.ACTIVE, lease_states.TERMINATED, lease_states.ERROR)
 
 
@@ -28,10 +24,10 @@ def look() -> None:
     Several managers may do so at the same time.
     """
     with session.reader() as db:
-        booking = stored.silent(db, SeriesStatus.BOOKING, _BOOKING_SILENCE)
+        booking = stored.silent(db, SeriesStatus.BOOKING, times.BOOKING_SERIES_DEAD_AFTER)
         deleting = [
-            *stored.silent(db, SeriesStatus.UNDOING, _DELETING_SILENCE),
-            *stored.silent(db, SeriesStatus.ENDING, _DELETING_SILENCE),
+            *stored.silent(db, SeriesStatus.UNDOING, times.DELETING_SERIES_DEAD_AFTER),
+            *stored.silent(db, SeriesStatus.ENDING, times.DELETING_SERIES_DEAD_AFTER),
         ]
     for item in booking:
         LOG.warning("The request that was booking series %s has died", item.id)
@@ -76,4 +72,4 @@ def _request(db: Session, item: BookedSeries, lease_id: str) -> None:
 
 def forget(now: datetime.datetime, days: int) -> int:
     """Delete series that are older than so many days and have no reservation any more."""
-    return steps.forget(now, datetime.timedelta(days=days))
+    return steps.forget(now, days * times.DAY)

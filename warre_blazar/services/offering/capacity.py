@@ -4,6 +4,7 @@ import dataclasses
 import datetime
 from collections.abc import Iterable, Mapping, Sequence
 
+from warre_blazar import times
 from warre_blazar.db import (
     flavor_usage,
     flavors,
@@ -72,7 +73,7 @@ def of_flavor(flavor: Flavor, window: Span, now: datetime.datetime) -> Capacity:
 
 
 def _with_minute(window: Span, now: datetime.datetime) -> Span:
-    return window.hull(Span(now, now + datetime.timedelta(minutes=1)))
+    return window.hull(Span(now, now + times.MINUTE))
 
 
 def bookable_hosts(of: Iterable[Flavor]) -> dict[str, int]:

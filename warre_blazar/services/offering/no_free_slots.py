@@ -6,6 +6,7 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
+from warre_blazar import times
 from warre_blazar.db import maintenance_windows, reservable_hosts, session
 from warre_blazar.domain import capacity
 from warre_blazar.domain.flavor import Flavor
@@ -15,9 +16,6 @@ from warre_blazar.domain.wording import counted
 from warre_blazar.errors import exceptions
 from warre_blazar.services.hosts import new_hosts
 from warre_blazar.services.offering import free_slots
-
-#: The search for the next free time looks this far beyond the end of ``question.window``.
-_LOOK_AHEAD = datetime.timedelta(days=365)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -137,7 +135,7 @@ def _by_use(db: Session, flavor: Flavor, question: Question) -> Reason:
 
     The ``detail`` of the reason has the next free time.
     """
-    any_length = dataclasses.replace(question, least=datetime.timedelta(0))
+    any_length = dataclasses.replace(question, least=times.NO_TIME)
     found = free_slots.read(db, flavor, any_length)
     with free_slots.logged(flavor, question):
         free, free_without_windows = found.spans(), found.spans(with_windows=False)
@@ -182,7 +180,7 @@ def _next_free(db: Session, flavor: Flavor, question: Question) -> dict[str, str
 
     The search looks up to a year beyond the end of ``question.window``.
     """
-    until = question.window.end + _LOOK_AHEAD
+    until = question.window.end + times.LOOK_AHEAD
     later = dataclasses.replace(question, window=dataclasses.replace(question.window, end=until))
     first = min(free_slots.spans(db, flavor, later), key=lambda span: span.start, default=None)
     return _span(first) if first else None

@@ -1,10 +1,10 @@
 """Reads what decides when flavors can be booked: hosts, claims and maintenance windows."""
 
-import datetime
 from collections.abc import Sequence
 
 from sqlalchemy.orm import Session
 
+from warre_blazar import times
 from warre_blazar.db import flavors, hosts, maintenance_windows, project_bookings
 from warre_blazar.domain import booking_rules
 from warre_blazar.domain.flavor import Flavor
@@ -87,7 +87,7 @@ def _booked(
 ) -> project_bookings.Booked:
     """What the project has booked of those flavors for which that matters."""
     limited = [flavor for flavor in offered if flavor.has_project_terms]
-    gap = max((flavor.gap for flavor in limited), default=datetime.timedelta(0))
+    gap = max((flavor.gap for flavor in limited), default=times.NO_TIME)
     near = booking_rules.with_gap(span, gap)
     ids = [flavor.id for flavor in limited]
     return project_bookings.read(db, question.project_id, ids, near)

@@ -13,6 +13,7 @@ from typing import Any
 from oslo_db import exception as db_exc
 from oslo_utils import timeutils
 
+from warre_blazar import times
 from warre_blazar.domain import booking_rules, reservation_states
 from warre_blazar.domain.before_end import Choice
 from warre_blazar.domain.booking_conditions import BookingConditions
@@ -36,8 +37,6 @@ from warre_blazar.services.requests.manager_calls import (
     settle,
 )
 from warre_blazar.services.telling import refusals
-
-_MINUTE = datetime.timedelta(minutes=1)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -242,7 +241,7 @@ def _check_as_blazar(reservation: Reservation, wanted: Reservation, now: datetim
     elif span.end < minute:
         text = (
             f"The new end, {span.end:%Y-%m-%d %H:%M} UTC, has passed; to end the reservation now, "
-            f"give the next full minute, {minute + _MINUTE:%Y-%m-%d %H:%M} UTC"
+            f"give the next full minute, {minute + times.MINUTE:%Y-%m-%d %H:%M} UTC"
         )
     else:
         return

@@ -13,7 +13,7 @@ from blazar.db import api as db_api
 from oslo_log import log as logging
 from oslo_utils import uuidutils
 
-from warre_blazar import waiting
+from warre_blazar import times, waiting
 from warre_blazar.domain import lease_states, reservation_states
 from warre_blazar.domain.flavor import RESOURCE_TYPE, Flavor
 from warre_blazar.domain.refusals import Asked
@@ -26,10 +26,6 @@ from warre_blazar.services.requests.manager_calls import LEASE_TIME, check_alive
 from warre_blazar.services.telling import refusals
 
 LOG = logging.getLogger(__name__)
-
-#: Seconds for which a repeated request waits until the manager has created what the first request
-#: asked for.
-_CREATED_WITHIN = 20.0
 
 
 def create(
@@ -104,7 +100,7 @@ def find(lease_id: str) -> tuple[Reservation, Flavor] | None:
 
     :returns: None if there is no such lease, also because its creation has just failed.
     """
-    waiting.until(lambda: not _is_being_created(lease_id), _CREATED_WITHIN)
+    waiting.until(lambda: not _is_being_created(lease_id), times.CREATED_WITHIN, times.PROBED_EVERY)
     return lookup.ever_in_lease(lease_id)
 
 

@@ -11,10 +11,9 @@ from blazar.db import api as db_api
 from oslo_db import exception as db_exc
 from oslo_utils import timeutils
 
-from warre_blazar import waiting
+from warre_blazar import times, waiting
 from warre_blazar.db import executions, lease_workers, leases, session
 from warre_blazar.domain import lease_states, reservation_states
-from warre_blazar.domain.execution import DEAD_AFTER
 from warre_blazar.domain.reservation import Reservation
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import manager
@@ -26,14 +25,6 @@ T = TypeVar("T")
 #: The format of times in requests to Blazar's manager.
 LEASE_TIME = "%Y-%m-%d %H:%M"
 _BEING_CHANGED = (lease_states.UPDATING, lease_states.DELETING)
-
-#: Seconds to wait until the API can read what a manager has written. In a Galera cluster, the API's
-#: node may be behind the manager's node.
-_SEEN_WITHIN = 5.0
-
-#: If a manager is starting or ending a lease, a change or a deletion of the lease waits for that
-#: manager, but at most this many seconds. A manager claims a start ten seconds before it is due.
-_FREE_WITHIN = 20.0
 
 
 def seen(probe: Callable[[], T | None], not_known: exceptions.NoAnswer) -> T | None:
@@ -55,7 +46,7 @@ def seen(probe: Callable[[], T | None], not_known: exceptions.NoAnswer) -> T | N
             failure = error
             return None
 
-    found = waiting.until(read, _SEEN_WITHIN)
+    found = waiting.until(read, times.SEEN_WITHIN, times.PROBED_EVERY)
     if found is None and failure is not None:
         raise not_known from failure
     return found
@@ -70,7 +61,7 @@ def check_alive() -> None:
     """
     with session.reader() as db:
         silence = executions.silence(db)
-    if silence is not None and silence > DEAD_AFTER:
+    if silence is not None and silence > times.DEAD_AFTER:
         raise exceptions.ServiceUnavailable(
             "The reservation manager", f"no manager has been heard of for {silence} seconds"
         )
@@ -112,7 +103,7 @@ def _called(
     :raises ReservationNotFound: the lease has been deleted meanwhile.
     """
     lease_id = reservation.lease_id
-    deadline = waiting.now() + _FREE_WITHIN
+    deadline = waiting.now() + times.FREE_WITHIN
     was_free = False
     while True:
         try:
@@ -123,7 +114,8 @@ def _called(
             # If the lease is free now, the manager may have refused because of a start that has
             # finished since. So the manager is called once more.
             was_free = _is_free(lease_id)
-            if not waiting.until(lambda: _is_free(lease_id), deadline - waiting.now()):
+            left = deadline - waiting.now()
+            if not waiting.until(lambda: _is_free(lease_id), left, times.PROBED_EVERY):
                 raise
         if db_api.lease_get(lease_id) is None:
             raise exceptions.ReservationNotFound(reservation.id)
@@ -143,7 +135,11 @@ def settle(reservation: Reservation, error: exceptions.WarreError) -> str | None
     if not isinstance(error, exceptions.Refused):
         # Blazar wrote ERROR before it answered, but the database node of this process may not show
         # ERROR yet.
-        waiting.until(lambda: _has_come_to_rest(reservation.lease_id), _SEEN_WITHIN)
+        waiting.until(
+            lambda: _has_come_to_rest(reservation.lease_id),
+            times.SEEN_WITHIN,
+            times.PROBED_EVERY,
+        )
     return repair.settle(reservation.lease_id, timeutils.utcnow())
 
 

@@ -14,6 +14,7 @@ from typing import TypeVar
 from oslo_db import exception as db_exc
 from oslo_utils import uuidutils
 
+from warre_blazar import times
 from warre_blazar.db import idempotency_keys, session
 from warre_blazar.db.idempotency_keys import Key
 from warre_blazar.errors import exceptions
@@ -22,9 +23,6 @@ T = TypeVar("T")
 
 #: The code of the error if the manager finds a lease with the same id.
 _ID_TAKEN = "conflict"
-
-#: How long a key is kept. Afterwards it stands for a new request.
-KEPT = datetime.timedelta(days=1)
 
 
 def make(
@@ -77,7 +75,7 @@ def _known(sent: Key) -> Key:
     """The key as it was first sent. This is the same object if it wasn't sent before."""
     with session.writer() as db:
         known = idempotency_keys.find(db, sent.id)
-        if known is not None and known.created_at < sent.created_at - KEPT:
+        if known is not None and known.created_at < sent.created_at - times.KEYS_KEPT:
             idempotency_keys.delete(db, known)
             known = None
         if known is None:
@@ -90,4 +88,4 @@ def _known(sent: Key) -> Key:
 
 def forget(now: datetime.datetime) -> int:
     """Delete the keys that have had their time, and return their number."""
-    return session.change(idempotency_keys.delete_older, now - KEPT)
+    return session.change(idempotency_keys.delete_older, now - times.KEYS_KEPT)

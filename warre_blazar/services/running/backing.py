@@ -16,7 +16,7 @@ from oslo_log import log as logging
 from oslo_utils import timeutils
 from sqlalchemy.orm import Session
 
-from warre_blazar import waiting
+from warre_blazar import times, waiting
 from warre_blazar.db import (
     backings,
     changes,
@@ -43,25 +43,11 @@ from warre_blazar.services.telling import lease_notices
 
 LOG = logging.getLogger(__name__)
 
-#: Seconds between two checks whether servers are deleted. The pause grows from the first value to
-#: the second.
-_FIRST_POLL = 0.5
-_LONGEST_POLL = 2.0
 
 #: For each host of a reservation: the name of its compute service, its name in Placement, and the
 #: number of instances that the reservation has there.
 Places = list[tuple[str, str, int]]
 
-#: Backings are made this long before the start.
-AHEAD = datetime.timedelta(minutes=10)
-
-#: For this long after a request to a service was sent, the service may still carry it out, although
-#: nobody waits for the answer any more.
-LATE = datetime.timedelta(minutes=10)
-
-#: A manager leaves a backing for so long to another manager that is making it. After this time the
-#: other manager may have been killed. If it hasn't been, both make the backing, which does no harm.
-_LEFT_FOR = datetime.timedelta(minutes=1)
 
 #: The number of simultaneous requests for one reservation. More requests would only wait for Nova's
 #: and Placement's workers.
@@ -101,9 +87,9 @@ def make_ahead(now: datetime.datetime) -> None:
     If this fails for one reservation, the others are still handled. What isn't made ahead of time
     is made at the start.
     """
-    given_up = now + LATE - _LEFT_FOR
+    given_up = now + times.ANSWER_MAY_BE_LATE - times.LEFT_TO_OTHER_MANAGER
     with session.reader() as db:
-        soon = backings.to_make(db, now + AHEAD, given_up)
+        soon = backings.to_make(db, now + times.MADE_AHEAD, given_up)
     for reservation_id in soon:
         try:
             make_planned(reservation_id, given_up)
@@ -123,7 +109,9 @@ def make_planned(reservation_id: str, given_up: datetime.datetime | None = None)
     try:
         aggregate_id = make(reservation_id, reservation.project_id, reservation.shape)
     except exceptions.ServiceTimedOut:
-        session.change(backings.set_late, reservation_id, timeutils.utcnow() + LATE)
+        session.change(
+            backings.set_late, reservation_id, timeutils.utcnow() + times.ANSWER_MAY_BE_LATE
+        )
         raise
     except exceptions.WarreError:
         session.change(backings.set_late, reservation_id, None)
@@ -136,7 +124,7 @@ def _begin_making(
 ) -> Reservation | None:
     """Write that the backing is being made, and return the reservation. None: leave it alone."""
     reservation = reservations.find(db, reservation_id)
-    until = timeutils.utcnow() + LATE
+    until = timeutils.utcnow() + times.ANSWER_MAY_BE_LATE
     if reservation is None or not backings.begin_making(db, reservation_id, until, given_up):
         return None
     return reservation
@@ -363,7 +351,7 @@ def _remove(backing: Backing, patience: float) -> None:
 
 def _remove_servers(backing: Backing, patience: float) -> None:
     deadline = waiting.now() + patience
-    wait = _FIRST_POLL
+    wait = times.DELETION_FIRST_POLL
     requested: set[str] = set()
     while servers := nova.servers_on(backing.flavor_id):
         for server in servers:
@@ -373,7 +361,7 @@ def _remove_servers(backing: Backing, patience: float) -> None:
             # themselves.
             if server not in requested and patience:
                 nova.delete_server(server)
-            elif server not in requested or wait >= _LONGEST_POLL:
+            elif server not in requested or wait >= times.DELETION_LONGEST_POLL:
                 nova.delete_again(server)
         requested.update(servers)
         if waiting.now() + wait > deadline:
@@ -382,7 +370,7 @@ def _remove_servers(backing: Backing, patience: float) -> None:
                 "deleted"
             )
         waiting.sleep(wait)
-        wait = min(wait * 2, _LONGEST_POLL)
+        wait = min(wait * 2, times.DELETION_LONGEST_POLL)
 
 
 def remove_hidden_servers(reservation_id: str) -> None:

@@ -22,7 +22,7 @@ from blazar.db import api as db_api
 from oslo_log import log as logging
 from oslo_utils import uuidutils
 
-from warre_blazar import waiting
+from warre_blazar import times, waiting
 from warre_blazar.db import (
     executions,
     hosts,
@@ -53,8 +53,6 @@ _FAILURES = (
 #: The largest number of leases that are claimed in one transaction.
 _BATCH = 50
 
-#: An end waits at most this many seconds for the filters.
-_FILTERS_TAKE = 5.0
 
 _LeaseRow = Mapping[str, Any]
 
@@ -264,7 +262,7 @@ class Executor:
         if starts:
             # A start waits only for leases whose end lies after ``since``. If a lease should have
             # ended earlier, it doesn't delay the start.
-            since = now - datetime.timedelta(seconds=2 * self._patience())
+            since = now - 2 * self._patience() * times.SECOND
             with session.reader() as db:
                 blocked = hosts.still_ending(db, starts, since, now)
         for claimed in due:
@@ -315,7 +313,7 @@ class Executor:
         # Once the end is written, nobody tells the filters again if this process is killed. So they
         # are told first. But the next lease may be waiting for the hosts, so filters that hang
         # don't hold it up.
-        futures.wait(told, _FILTERS_TAKE)
+        futures.wait(told, times.FILTERS_WAIT)
 
     def _tidy(self, claimed: Claimed) -> None:
         for reservation_id in claimed.reservation_ids:

@@ -8,6 +8,7 @@ import datetime
 from oslo_log import log as logging
 from sqlalchemy.orm import Session
 
+from warre_blazar import times
 from warre_blazar.db import (
     changes,
     idle,
@@ -31,15 +32,16 @@ LOG = logging.getLogger(__name__)
 def look(now: datetime.datetime, interval: datetime.timedelta) -> int:
     """Do what is due for idle reservations. Several managers may do so at the same time.
 
-    :param interval: the time between two samples. If the last sample is older than two of them,
-        nothing is done.
+    :param interval: the time between two samples. If the last sample is older than
+        ``times.USAGE_KNOWN_FOR_INTERVALS`` of them, nothing is done.
     :returns: how many reservations were ended.
     :raises ServiceUnavailable, ServiceRefused: Nova doesn't answer, so that nothing is ended.
     """
     now = now.replace(microsecond=0)
     with session.reader() as db:
         last = turns.done_until(db, server_samples.TURN)
-        found = [] if last is None or now - last > 2 * interval else idle.limited(db)
+        is_known = last is not None and now - last <= times.USAGE_KNOWN_FOR_INTERVALS * interval
+        found = idle.limited(db) if is_known else []
     for item in found:
         if item.step(now) is IdleStep.WARN:
             session.change(_warn, item, now)

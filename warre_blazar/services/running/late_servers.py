@@ -4,13 +4,11 @@ import datetime
 
 from oslo_log import log as logging
 
+from warre_blazar import times
 from warre_blazar.db import backings, session
 from warre_blazar.openstack import nova
 
 LOG = logging.getLogger(__name__)
-
-#: Only servers that have changed within this time are looked at.
-_WINDOW = datetime.timedelta(minutes=15)
 
 
 def delete(now: datetime.datetime) -> None:
@@ -22,7 +20,7 @@ def delete(now: datetime.datetime) -> None:
 
     :raises ServiceUnavailable, ServiceRefused: the next call deletes the rest.
     """
-    servers = nova.servers_of_reservations(changed_since=now - _WINDOW)
+    servers = nova.servers_of_reservations(changed_since=now - times.LATE_SERVERS_WITHIN)
     with session.reader() as db:
         over = backings.over(db, {server.reservation_id for server in servers})
     for server in servers:

@@ -16,6 +16,7 @@ from typing import TypeVar
 
 from oslo_log import log as logging
 
+from warre_blazar import times
 from warre_blazar.db import session, snapshots, turns
 from warre_blazar.db.snapshots import Due, Unfinished
 from warre_blazar.domain.before_end import SiteRule
@@ -28,16 +29,12 @@ from warre_blazar.domain.snapshots import (
 )
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import glance, nova
-from warre_blazar.services.running.backing import LATE
 
 LOG = logging.getLogger(__name__)
 
 _TURN = "snapshots"
 #: The number of reservations or snapshots that are worked on at the same time.
 _AT_ONCE = 4
-#: For so long after the end, an image may still become complete. Nova uploads what it has read of
-#: the server's disk even after the server is gone.
-_FINISHED_WITHIN = datetime.timedelta(hours=1)
 
 _GONE = "Nova gave the snapshot up: the image is gone"
 _NOT_FINISHED = "The snapshot wasn't finished at the end of the reservation, so Nova gave it up"
@@ -58,7 +55,8 @@ def look(now: datetime.datetime, manager_id: str, rule: SiteRule) -> None:
         unfinished = snapshots.unfinished(db)
     _each(unfinished, lambda of: _go_on(of, rule, now), manager_id)
     with session.reader() as db:
-        repeated, untold = snapshots.repeated(db, now - LATE), snapshots.untold(db)
+        repeated = snapshots.repeated(db, now - times.ANSWER_MAY_BE_LATE)
+        untold = snapshots.untold(db)
     _each(repeated, _remove_surplus, manager_id)
     for reservation_id in untold:
         session.change(snapshots.tell, reservation_id, now)
@@ -147,7 +145,7 @@ def _look_a_last_time(snapshot: ServerSnapshot, now: datetime.datetime) -> None:
         _write(snapshot, status=Status.FAILED.value, error=_TOO_LATE)
     elif found := glance.find(image_properties(snapshot)):
         _write(snapshot, status=Status.SAVING.value, image_id=found[0], error=None)
-    elif now > (snapshot.next_at or snapshot.at) + LATE:
+    elif now > (snapshot.next_at or snapshot.at) + times.ANSWER_MAY_BE_LATE:
         _write(snapshot, status=Status.FAILED.value, error=snapshot.error or _NOT_MADE)
 
 
@@ -165,7 +163,7 @@ def _follow(of: Unfinished, now: datetime.datetime) -> None:
         if image.owner != snapshot.project_id:
             error = _give(snapshot.image_id, snapshot.project_id)
         _write(snapshot, status=Status.SAVED.value, error=error, next_at=now)
-    elif now > (of.end or snapshot.at) + _FINISHED_WITHIN:
+    elif now > (of.end or snapshot.at) + times.SNAPSHOT_FINISHED_WITHIN:
         _write(snapshot, status=Status.FAILED.value, error=_NOT_FINISHED)
 
 

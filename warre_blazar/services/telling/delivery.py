@@ -11,7 +11,7 @@ from typing import Protocol
 
 from oslo_log import log as logging
 
-from warre_blazar import waiting
+from warre_blazar import times, waiting
 from warre_blazar.db import addresses, clock, outbox, session, turns
 from warre_blazar.domain.notices import Notice
 from warre_blazar.errors import exceptions
@@ -20,15 +20,7 @@ LOG = logging.getLogger(__name__)
 
 #: The largest number of notices that are read at a time.
 _BATCH = 100
-#: A manager says after so many seconds that it is still at work.
-_RENEWED_AFTER = 20.0
-#: The longest pause before another attempt to send a notice.
-_LONGEST_PAUSE = datetime.timedelta(minutes=10)
 
-#: A notice that couldn't be sent for so long is given up.
-PATIENCE = datetime.timedelta(days=1)
-#: For so long, audits show notices that were given up.
-_SHOWN = datetime.timedelta(days=7)
 #: More notices of one project don't wait for one channel. The oldest ones are given up.
 _MOST_OF_PROJECT = 10_000
 
@@ -55,7 +47,7 @@ class Channel(Protocol):
     def send(self, notice: Notice) -> None:
         """Send a notice, or do nothing if the channel isn't meant to tell it.
 
-        It returns or raises within a minute.
+        It returns or raises within ``times.SENT_WITHIN``.
 
         :raises Undeliverable: another attempt can't succeed.
         :raises ServiceUnavailable: the channel doesn't work at the moment, whatever the notice.
@@ -94,7 +86,7 @@ class Delivery:
 
     def _take(self) -> bool:
         """Take or keep the turn. A manager that was suspended finds out that it has lost it."""
-        if waiting.now() - self._renewed_at < _RENEWED_AFTER:
+        if waiting.now() - self._renewed_at < times.TURN_RENEWED_AFTER:
             return True
         taken = session.change(turns.take, _turn(self._channel), self._manager_id)
         self._renewed_at = waiting.now() if taken else -float("inf")
@@ -114,7 +106,7 @@ class Delivery:
             return True
         except Exception as error:
             LOG.warning("Notice %s wasn't sent by %s yet: %r", notice.id, name, error)
-            pause = min(datetime.timedelta(seconds=2**notice.attempts), _LONGEST_PAUSE)
+            pause = min(times.NOTICE_FIRST_PAUSE * 2**notice.attempts, times.NOTICE_LONGEST_PAUSE)
             session.change(outbox.postpone, notice, str(error), clock.utcnow() + pause)
             return False
         session.change(outbox.delete, notice.id)
@@ -130,9 +122,9 @@ def tidy(now: datetime.datetime) -> None:
 
     What isn't needed any more is deleted: notices that were given up, and numbers of messages.
     """
-    lost = session.change(outbox.give_up_old, now - PATIENCE, now)
+    lost = session.change(outbox.give_up_old, now - times.NOTICE_GIVEN_UP_AFTER, now)
     lost += session.change(outbox.give_up_surplus, _MOST_OF_PROJECT, now)
     if lost:
         LOG.warning("%s notices were given up; an audit shows them", lost)
-    session.change(outbox.delete_given_up, now - _SHOWN)
-    session.change(addresses.forget_counts, now - datetime.timedelta(hours=2))
+    session.change(outbox.delete_given_up, now - times.LOST_NOTICES_SHOWN_FOR)
+    session.change(addresses.forget_counts, now - times.MESSAGE_COUNTS_KEPT)

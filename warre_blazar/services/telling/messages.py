@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from oslo_log import log as logging
 
+from warre_blazar import times
 from warre_blazar.db import addresses, clock, session
 from warre_blazar.domain import before_end, messages, payloads
 from warre_blazar.domain.addresses import mailbox_of
@@ -84,7 +85,7 @@ class _Budget:
     @property
     def until(self) -> datetime.datetime:
         """The end of the hour."""
-        return self.hour + datetime.timedelta(hours=1)
+        return self.hour + times.HOUR
 
     @property
     def is_last(self) -> bool:
@@ -238,7 +239,7 @@ class Messages:
                 "is_possible": True,
                 "until": None,
                 "command": messages.extension(reservation_id, None),
-                "example": f"{end + datetime.timedelta(hours=1):%Y-%m-%dT%H:%M}Z",
+                "example": f"{end + times.HOUR:%Y-%m-%dT%H:%M}Z",
             }
         if latest is None:
             return {"is_possible": False}

@@ -9,16 +9,13 @@ from collections.abc import Iterator, Mapping
 from oslo_log import log as logging
 from oslo_utils import timeutils
 
-from warre_blazar import waiting
+from warre_blazar import times, waiting
 from warre_blazar.db import refusals, session
 from warre_blazar.db.refusals import Key, RefusalFilter
 from warre_blazar.domain.refusals import Asked, Refusal, counted_code
 from warre_blazar.errors import exceptions
 
 LOG = logging.getLogger(__name__)
-
-#: The seconds between two writes of the numbers that are counted in memory.
-_PAUSE = 1.0
 
 
 @contextlib.contextmanager
@@ -60,7 +57,7 @@ class _Surplus:
     def due(self) -> Mapping[Key, int]:
         """Give out the numbers to write now: at most once in each pause."""
         with self._lock:
-            if not self._numbers or waiting.now() - self._written_at < _PAUSE:
+            if not self._numbers or waiting.now() - self._written_at < times.REFUSALS_WRITTEN_EVERY:
                 return {}
             self._written_at = waiting.now()
             numbers, self._numbers = self._numbers, collections.Counter()

@@ -6,6 +6,7 @@ from collections.abc import Collection
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
+from warre_blazar import times
 from warre_blazar.db import outbox, session, turns
 from warre_blazar.db.tables import bookings_in_leases, leases, reservations
 from warre_blazar.domain.notices import Kind, News
@@ -13,8 +14,6 @@ from warre_blazar.domain.timeline import Span
 
 #: The turn of reminding. All reminders that were due until its ``done_until`` are written.
 _TURN = "reminders"
-
-_PAUSE = datetime.timedelta(seconds=30)
 
 
 def remind(now: datetime.datetime, manager_id: str, hours: Collection[int]) -> None:
@@ -28,7 +27,7 @@ def remind(now: datetime.datetime, manager_id: str, hours: Collection[int]) -> N
     """
     with session.reader() as db:
         done = turns.done_until(db, _TURN)
-    if done is None or now - done >= _PAUSE:
+    if done is None or now - done >= times.REMINDED_EVERY:
         session.change(_remind, manager_id, now.replace(microsecond=0), frozenset(hours))
 
 
@@ -52,7 +51,7 @@ def _due(db: Session, hours: int, looked_at: Span) -> set[str]:
 
     Reservations that aren't longer than the reminder's number of hours are left out.
     """
-    ahead = datetime.timedelta(hours=hours)
+    ahead = hours * times.HOUR
     query = (
         sa.select(reservations.c.id, leases.c.start_date, leases.c.end_date)
         .select_from(bookings_in_leases)

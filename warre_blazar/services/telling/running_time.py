@@ -10,8 +10,6 @@ from warre_blazar.db.tables import reservations
 #: The turn of telling the running time.
 _TURN = "running time"
 
-_HOUR = datetime.timedelta(hours=1)
-
 
 def tell(now: datetime.datetime, manager_id: str) -> None:
     """Tell the running time of each running reservation, once for each full hour.

@@ -5,15 +5,12 @@ from collections.abc import Mapping, Sequence
 
 from sqlalchemy.orm import Session
 
+from warre_blazar import times
 from warre_blazar.db import idle, outbox, server_samples, session, turns
 from warre_blazar.db.server_samples import TURN, Running
 from warre_blazar.domain import usage
 from warre_blazar.domain.timeline import Span
 from warre_blazar.openstack import nova
-
-#: A sample stands for the time since the last one, but at most for so many intervals. If Nova was
-#: away for longer, nobody knows what was in use.
-_MOST_INTERVALS = 2
 
 
 def take(now: datetime.datetime, manager_id: str, interval: datetime.timedelta) -> None:
@@ -64,7 +61,8 @@ def _write(
         each.reservation_id: min(counted[each.reservation_id], each.instance_count)
         for each in running
     }
-    earliest = at - interval if last is None else max(last, at - _MOST_INTERVALS * interval)
+    known_for = times.USAGE_KNOWN_FOR_INTERVALS * interval
+    earliest = at - interval if last is None else max(last, at - known_for)
     is_next = last is not None and at - last <= interval
     idle.note(db, servers, at, without_gap=is_next)
     used = {
@@ -101,4 +99,4 @@ def _to_tell(
 
 
 def _seconds(span: Span) -> int:
-    return (span.end - span.start) // datetime.timedelta(seconds=1)
+    return (span.end - span.start) // times.SECOND

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from sqlalchemy.orm import Session
 
+from warre_blazar import times
 from warre_blazar.db import clock, flavors, generations, session, waits
 from warre_blazar.db.waits import WaitFilter
 from warre_blazar.domain import booking_rules, wait_checks
@@ -172,7 +173,7 @@ def current_line(db: Session, now: datetime.datetime, more: Iterable[Wait] = ())
 
     :param more: further waits, which aren't stored.
     """
-    served = waits.served_since(db, now - rules.SERVED_COUNTS_FOR)
+    served = waits.served_since(db, now - times.SERVED_WAIT_COUNTS_FOR)
     return rules.in_line([*waits.every_open(db), *more], served, now)
 
 

@@ -15,6 +15,7 @@ from blazar.db import api as db_api
 from oslo_log import log as logging
 from sqlalchemy.orm import Session
 
+from warre_blazar import times
 from warre_blazar.db import flavors, outbox, session, turns, waits
 from warre_blazar.domain import lease_states
 from warre_blazar.domain import waits as rules
@@ -38,8 +39,6 @@ from warre_blazar.services.waits import posting
 LOG = logging.getLogger(__name__)
 
 _TURN = "waits"
-#: The longest time between two looks at all waits.
-_PAUSE = datetime.timedelta(minutes=1)
 #: Errors after which the user can't book the flavor, however much room there is.
 _FINAL = (exceptions.FlavorNotFound, exceptions.FlavorNotAccessible)
 
@@ -83,7 +82,7 @@ class WaitServer:
             return
         settle(now)
         has_moved = seen != self._seen
-        is_due = self._looked_at is None or now - self._looked_at >= _PAUSE
+        is_due = self._looked_at is None or now - self._looked_at >= times.ALL_WAITS_EVERY
         if is_due or has_moved or self._looks_again:
             self.serve(now)
             self._seen, self._looked_at, self._looks_again = seen, now, has_moved
@@ -151,7 +150,7 @@ class WaitServer:
         if wait.mode is Mode.BOOK:
             return next(iter(found), None)
         with session.reader() as db:
-            served = waits.served_since(db, now - rules.TOLD_FIRST)
+            served = waits.served_since(db, now - times.TOLD_FIRST_FOR)
         taken = rules.told_lately(served, now)
         return next((offer for offer in found if offer.flavor.id not in taken), None)
 
@@ -329,4 +328,4 @@ def _tell(wait: Wait, offer: Offer, now: datetime.datetime) -> None:
 
 def forget(now: datetime.datetime, days: int) -> None:
     """Delete the waits that ended more than so many days ago."""
-    session.change(waits.delete_old, now - datetime.timedelta(days=days))
+    session.change(waits.delete_old, now - days * times.DAY)

@@ -10,15 +10,10 @@ import dataclasses
 import datetime
 from collections.abc import Callable, Mapping, Sequence
 
-from warre_blazar import waiting
+from warre_blazar import times, waiting
 from warre_blazar.domain.audit.differences import Difference, Needs, in_both
 from warre_blazar.services.keeping.audit import looking, mending
 from warre_blazar.services.keeping.audit.looking import Look
-
-#: Seconds between the first and the second look of an audit. A manager may be working on a lease
-#: although no status of the lease shows this. In that case the manager writes to the lease at
-#: shorter intervals than the time between the two looks.
-PAUSE = 3.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,7 +56,7 @@ class Audit:
         before = looking.differences(first)
         if not before:
             return [], first
-        self.sleep(PAUSE)
+        self.sleep(times.AUDIT_PAUSE)
         second = looking.look(self.now(), self.patience, self.neighbors)
         return in_both(before, looking.differences(second)), second
 

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from sqlalchemy.orm import Session
 
-from warre_blazar import warre_import
+from warre_blazar import times, warre_import
 from warre_blazar.db import (
     audit_reads,
     lease_queries,
@@ -54,15 +54,6 @@ class Neighbors:
     patience: _Patience
     #: Whether the exact plugins are on.
     are_exact: bool
-
-
-#: After the end of a reservation, a manager may take this long to remove the backing. If a part of
-#: the backing remains after this time, the audit reports the part as left over.
-_TIDYING = datetime.timedelta(minutes=1)
-#: After a maintenance window was made, it may take this long to move and end reservations.
-_CLEARING = datetime.timedelta(minutes=1)
-#: Managers may take this many seconds to drop a promise after it has become stale.
-_SLACK = 60
 
 
 @dataclasses.dataclass(frozen=True)
@@ -212,7 +203,7 @@ def _in_windows(db: Session, now: datetime.datetime, busy: Collection[str]) -> l
     return [
         InWindow(item.reservation_id, item.lease_id, item.span, window.id, window.span)
         for window, made_at in maintenance_windows.not_over(db, now)
-        if made_at + _CLEARING <= now
+        if made_at + times.AUDIT_LEAVES_WINDOWS <= now
         for item in maintenance_windows.met(
             db, [i for i, _ in window.flavors], [i for i, _ in window.hosts], window.span
         )
@@ -233,7 +224,7 @@ def _stale_promises(db: Session) -> list[Promised]:
     return [
         Promised(promise.reservation_id, promise.span, promise)
         for promise in promises.pending(db)
-        if promise.age > _SLACK
+        if promise.age > times.AUDIT_LEAVES_PROMISES
     ]
 
 
@@ -265,12 +256,12 @@ def _seen(lease: Lease, now: datetime.datetime, patience: _Patience) -> SeenLeas
 def _due(lease: Lease) -> datetime.datetime | None:
     """When the lease's next start or end, or the next attempt at it, is due."""
     next_events = {lease_states.PENDING: START_EVENT, lease_states.ACTIVE: END_EVENT}
-    times = [
+    written = [
         event.time
         for event in lease.of_type(next_events.get(lease.status, ""))
         if event.status == lease_states.UNDONE and event.time is not None and lease.is_ours()
     ]
-    return max(times, default=None)
+    return max(written, default=None)
 
 
 def _standing(
@@ -279,7 +270,7 @@ def _standing(
     present: Mapping[str, Sequence[str]],
     busy: set[str],
 ) -> WithoutBooking:
-    notes = audit_reads.leftovers(db, now - _TIDYING, now)
+    notes = audit_reads.leftovers(db, now - times.AUDIT_LEAVES_ENDED, now)
     statuses = audit_reads.statuses(db, set(present))
     being_tidied = {i for i, (_, is_fresh) in notes.items() if is_fresh}
     stock = {i for i, (is_ours, _) in statuses.items() if not is_ours}
