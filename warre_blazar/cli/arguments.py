@@ -6,11 +6,10 @@ import functools
 import re
 from typing import Any
 
-from warre_blazar.cli import keystone_names, time_display, time_suggestions
+from warre_blazar.cli import keystone_names, time_display, time_suggestions, times
 from warre_blazar.cli.failure import WrongArguments
 
 _AFFINITIES = {"true": True, "false": False, "none": None}
-_MOST_HOURS = 100 * 366 * 24
 _NO_TIME = datetime.timedelta()
 
 
@@ -24,7 +23,7 @@ def time_help(*, looking_back: bool = False) -> str:
 
     :param looking_back: whether the time may have passed, as in a list.
     """
-    day = today() + datetime.timedelta(days=7)
+    day = today() + datetime.timedelta(days=times.EXAMPLES_AHEAD_DAYS)
     past = (
         "; a time that has passed is written with its date, and without a year the nearest date "
         "is meant"
@@ -243,7 +242,6 @@ _LENGTH = re.compile(
     r"(?:(?P<w>\d{1,4})w)?(?:(?P<d>\d{1,5})d)?(?:(?P<h>\d{1,9}(?:\.\d{1,6})?)h)?(?:(?P<m>\d{1,9})m)?)",
     re.ASCII,
 )
-_MINUTES = {"hours": 60, "minutes": 1, "w": 7 * 24 * 60, "d": 24 * 60, "h": 60, "m": 1}
 #: What is wrong with a text that isn't a length, by the unit of a number alone.
 _NO_LENGTH = {
     "": "isn't a length; write 3d, 12h, 1d12h or 90m",
@@ -263,10 +261,12 @@ def length(text: str, unit: str = "") -> Length:
     typed = text + unit if is_number else text
     match = _LENGTH.fullmatch(typed)
     parts = match.groupdict("0") if match else {}
-    minutes = round(sum(float(parts[name]) * each for name, each in _MINUTES.items() if parts), 6)
+    minutes = round(
+        sum(float(parts[name]) * each for name, each in times.UNIT_MINUTES.items() if parts), 6
+    )
     if minutes <= 0:
         raise argparse.ArgumentTypeError(f"{text!r} {_NO_LENGTH[unit]}")
-    if minutes > _MOST_HOURS * 60:
+    if minutes > times.LENGTH_LIMIT_HOURS * 60:
         raise argparse.ArgumentTypeError(f"{typed} is too long")
     if minutes != int(minutes):
         whole = (int(m) for m in (minutes, minutes + 1) if m >= 1)

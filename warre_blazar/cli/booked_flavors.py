@@ -6,6 +6,7 @@ import itertools
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from warre_blazar.cli import times
 from warre_blazar.client import Reservation, Span
 
 
@@ -53,10 +54,6 @@ class BookedFlavor:
         return list(zip(moments, totals, strict=True))
 
 
-#: The hours between two marks of a period of less than two days.
-_HOURS = (1, 2, 3, 6, 12)
-
-
 def marks(period: Span, zone: datetime.tzinfo, most: int) -> Iterator[datetime.datetime]:
     """Yield the moments that an axis of time names: at most about ``most`` midnights of a zone.
 
@@ -64,9 +61,8 @@ def marks(period: Span, zone: datetime.tzinfo, most: int) -> Iterator[datetime.d
     there are full hours too.
     """
     days = (period.end - period.start) / datetime.timedelta(days=1)
-    hours = 24
-    if days < 2:
-        hours = next((each for each in _HOURS if days * 24 <= each * most), 24)
+    steps = times.MARKS_APART_HOURS
+    hours = next((each for each in steps if days < 2 and days * 24 <= each * most), steps[-1])
     step = datetime.timedelta(days=max(1, -int(-days // most)))
     day = period.start.astimezone(zone).date()
     while datetime.datetime.combine(day, datetime.time(), zone) < period.end:

@@ -15,6 +15,7 @@ from warre_blazar.cli import (
     free_by_day,
     project_names,
     time_display,
+    times,
 )
 from warre_blazar.cli.failure import Failure, WrongArguments, WrongOptions
 from warre_blazar.cli.free_by_day import Row
@@ -25,8 +26,6 @@ _BOOKING_COLUMNS = (
     *("id", "flavor", "project", "project_id", "instance_count", "start", "end", "status"),
 )
 _PICTURES = (".svg", ".png")
-#: The number of days that are shown if the user gives none, and the largest number.
-_DAYS, _MOST_DAYS = 14, 366
 
 
 def _closing(windows: Sequence[Window], flavor: Flavor) -> list[free_by_day.Span]:
@@ -60,7 +59,7 @@ class ShowCalendar(base.ListCommand):
             "--days",
             metavar="N",
             type=arguments.count,
-            help=f"number of days (default: {_DAYS})",
+            help=f"number of days (default: {times.CALENDAR_DAYS})",
         )
         kind = parser.add_mutually_exclusive_group()
         kind.add_argument(
@@ -81,7 +80,7 @@ class ShowCalendar(base.ListCommand):
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
         self._check(parsed_args)
-        parsed_args.days = parsed_args.days or _DAYS
+        parsed_args.days = parsed_args.days or times.CALENDAR_DAYS
         if parsed_args.bookings:
             return self._bookings(parsed_args)
         if parsed_args.ics:
@@ -114,8 +113,8 @@ class ShowCalendar(base.ListCommand):
                 "--ics writes all reservations that haven't ended, whenever they are; leave out "
                 "--start and --days"
             )
-        if (parsed_args.days or 0) > _MOST_DAYS:
-            raise WrongArguments(f"At most {_MOST_DAYS} days can be shown")
+        if (parsed_args.days or 0) > times.CALENDAR_LIMIT_DAYS:
+            raise WrongArguments(f"At most {times.CALENDAR_LIMIT_DAYS} days can be shown")
         if parsed_args.output and pathlib.Path(parsed_args.output).suffix not in _PICTURES:
             raise WrongArguments(
                 f"{parsed_args.output!r} isn't a picture; give a name that ends in .svg or .png"

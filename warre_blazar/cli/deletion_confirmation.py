@@ -4,10 +4,9 @@ from typing import Any
 
 from keystoneauth1 import exceptions as ksa
 
-from warre_blazar.cli import confirmation
+from warre_blazar.cli import confirmation, times
 from warre_blazar.client import Reservation
 
-_TIMEOUT = 60
 _SHOWN = 5
 #: A reservation with one of these statuses may have servers.
 RUNNING = ("ACTIVE", "ERROR")
@@ -71,7 +70,7 @@ def servers(session: Any, reservation: Reservation) -> list[str] | None:
             "/servers",
             params=query,
             endpoint_filter={"service_type": "compute"},
-            timeout=_TIMEOUT,
+            timeout=times.REQUEST_TIMEOUT,
         )
         return [server["name"] for server in answer.json()["servers"]]
     except (ksa.ClientException, ValueError, KeyError):

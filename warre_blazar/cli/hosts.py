@@ -5,12 +5,11 @@ import datetime
 from collections.abc import Sequence
 from typing import Any
 
-from warre_blazar.cli import arguments, base, owners, time_display
+from warre_blazar.cli import arguments, base, owners, time_display, times
 from warre_blazar.cli.failure import Failure
 from warre_blazar.client import Host
 from warre_blazar.client.types import Document
 
-_WEEK = datetime.timedelta(days=7)
 _COLUMNS = ("host", "state", "full_now", "full_at_most", "reservations")
 _WHY_COLUMNS = ("drained_by", "drained_at", "reason")
 _LONG_COLUMNS = ("id", "availability_zone", "providers_read_at")
@@ -65,7 +64,8 @@ class ListHosts(base.ListCommand):
         """Return the start and the end of the time to show, and print them. No start: now."""
         now = self.now().replace(second=0, microsecond=0)
         start, end = self.times(parsed_args, now)
-        since, until = arguments.span(start or now, end, _WEEK, self.where)
+        length = datetime.timedelta(days=times.HOSTS_SHOWN_DAYS)
+        since, until = arguments.span(start or now, end, length, self.where)
         zone = (start and start.tzinfo) or self.where
         shown = " to ".join(time_display.plain(moment, zone) for moment in (since, until))
         self.tell(f"Only reservations in this time are shown: {shown}")

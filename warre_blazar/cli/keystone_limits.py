@@ -7,9 +7,9 @@ from keystoneauth1 import exceptions as ksa
 from keystoneauth1 import session as keystone
 from keystoneauth1.identity import v3
 
+from warre_blazar.cli import times
 from warre_blazar.cli.failure import Failure
 
-_TIMEOUT = 60
 _KEYSTONE = {"endpoint_filter": {"service_type": "identity", "min_version": (3, 0)}}
 _FORBIDDEN = 403
 _CONFLICT = 409
@@ -102,7 +102,7 @@ class KeystoneLimits:
                 path,
                 method,
                 **self._endpoint,
-                timeout=_TIMEOUT,
+                timeout=times.REQUEST_TIMEOUT,
                 raise_exc=False,
                 **options,
             )
@@ -140,7 +140,7 @@ def _system_session(session: Any) -> tuple[Any, dict[str, Any]]:
     try:
         url = _v3(session.get_endpoint(service_type="identity", interface="public"))
         auth = v3.Token(url, token=session.get_token(), system_scope="all")
-        system = keystone.Session(auth=auth, verify=session.verify, timeout=_TIMEOUT)
+        system = keystone.Session(auth=auth, verify=session.verify, timeout=times.REQUEST_TIMEOUT)
         auth.get_access(system)
     except (ksa.ClientException, TypeError, AttributeError):
         return session, _KEYSTONE

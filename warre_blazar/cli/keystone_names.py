@@ -6,10 +6,10 @@ from urllib.parse import quote
 
 from keystoneauth1 import exceptions as ksa
 
+from warre_blazar.cli import times
 from warre_blazar.cli.failure import Failure, WrongOptions
 from warre_blazar.client import lookup
 
-_TIMEOUT = 60
 _KEYSTONE = {"service_type": "identity", "min_version": (3, 0)}
 
 
@@ -84,7 +84,11 @@ def ask(session: Any, path: str, query: dict[str, str], part: str) -> Any:
     """
     try:
         answer = session.get(
-            path, params=query, endpoint_filter=_KEYSTONE, timeout=_TIMEOUT, raise_exc=False
+            path,
+            params=query,
+            endpoint_filter=_KEYSTONE,
+            timeout=times.REQUEST_TIMEOUT,
+            raise_exc=False,
         )
         return answer.json()[part] if answer.status_code == 200 else None
     except (ksa.ClientException, ValueError, KeyError):

@@ -3,7 +3,7 @@
 import datetime
 from typing import Any
 
-from warre_blazar.cli import time_zones
+from warre_blazar.cli import time_zones, times
 from warre_blazar.fields import declaration, flavors, others, reservations, usage, waits
 from warre_blazar.fields.kinds import Time
 
@@ -17,8 +17,6 @@ FIELDS = frozenset({"latest_end", "next_start"}) | frozenset(
     for field in declaration.fields(resource)
     if isinstance(field.kind, Time)
 )
-#: Lengths in hours are shown in steps of 0.05 h, so that --hours accepts them.
-_STEP_MINUTES = 3
 
 
 def field(name: str, value: Any, where: datetime.tzinfo) -> Any:
@@ -64,13 +62,13 @@ def period(
     # show. If clocks are changed in between, the result isn't the time that passes.
     lasting = end.astimezone(datetime.UTC) - start.astimezone(datetime.UTC)
     before = [moment.astimezone(datetime.UTC) for moment in present or (start, end)]
-    times = (
+    moments = (
         plain(new, where)
         # Python takes times in two zones for different if clocks show one of them twice.
         + ("" if new.astimezone(datetime.UTC) == old else f" (now {brief(old, where)})")
         for new, old in zip((start, end), before, strict=True)
     )
-    return f"{' to '.join(times)}, {length(lasting)}{_difference(lasting, start, before)}"
+    return f"{' to '.join(moments)}, {length(lasting)}{_difference(lasting, start, before)}"
 
 
 def _difference(
@@ -106,7 +104,7 @@ def length(lasting: datetime.timedelta) -> str:
 def hours(lasting: datetime.timedelta) -> float:
     """Return a length in hours, rounded down to a number that ``--hours`` accepts."""
     minutes = int(lasting.total_seconds()) // 60
-    return round((minutes - minutes % _STEP_MINUTES) / 60, 2)
+    return round((minutes - minutes % times.SHOWN_STEP_MINUTES) / 60, 2)
 
 
 def left(seconds: float) -> str:

@@ -14,15 +14,12 @@ import datetime
 import zoneinfo
 from collections.abc import Iterable, Iterator, Mapping
 
-from warre_blazar.cli import time_forms, time_suggestions, time_zones
+from warre_blazar.cli import time_forms, time_suggestions, time_zones, times
 from warre_blazar.cli.failure import WrongArguments
 from warre_blazar.cli.time_forms import DAYS, MONTHS, WEEKDAYS
 
 #: The years that a time may be in. Some time zones or programs can't represent other years.
 _YEARS = range(1970, 9999)
-#: Numbers of days. A date without a year that has passed is refused if it is at most ``_LATELY``
-#: days ago. In a list, such a date is the one that is at most ``_NEAR`` days from today.
-_LATELY, _NEAR, _YEAR = 31, 120, 366
 _NO_FORM = "it has none of the forms of a time"
 _UTC = datetime.UTC
 
@@ -367,17 +364,17 @@ class _Reader:
             raise _Unclear(f"{MONTHS[month - 1].capitalize()} has no day {number}")
         by_distance = sorted(dates, key=lambda date: abs((date - today).days))
         if self._looking_back:
-            if abs((by_distance[0] - today).days) <= _NEAR:
+            if abs((by_distance[0] - today).days) <= times.NEAREST_DATE_DAYS:
                 return by_distance[0]
             raise self._either(*sorted(by_distance[:2]))
         coming = next(date for date in dates if date >= first)
         passed = next(date for date in reversed(dates) if date < first)
-        if (first - passed).days <= _LATELY:
+        if (first - passed).days <= times.JUST_PASSED_DAYS:
             problem = (
                 f"it has no year, and {passed} is before {'the start' if self._start else 'today'}"
             )
             raise _Unclear(problem, self._with_day("", coming))
-        if (coming - first).days > _YEAR:
+        if (coming - first).days > times.NEXT_DATE_DAYS:
             raise _Unclear(
                 f"{coming.year} is the next year with such a day", self._with_day("", coming)
             )

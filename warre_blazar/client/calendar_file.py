@@ -5,10 +5,7 @@ from collections.abc import Iterable
 
 import icalendar
 
-from warre_blazar.client import Reservation
-
-#: Calendar programs tell the user so long before a reservation ends.
-_ALARM = datetime.timedelta(hours=-1)
+from warre_blazar.client import Reservation, times
 
 
 def calendar(reservations: Iterable[tuple[str, Reservation]], now: datetime.datetime) -> str:
@@ -53,6 +50,6 @@ def _event(title: str, reservation: Reservation, now: datetime.datetime) -> ical
         alarm = icalendar.Alarm()
         alarm.add("action", "DISPLAY")
         alarm.add("description", f"{title} ends, and its servers are deleted")
-        alarm.add("trigger", _ALARM, parameters={"RELATED": "END"})
+        alarm.add("trigger", -times.ALARM_BEFORE_END, parameters={"RELATED": "END"})
         event.add_component(alarm)
     return event

@@ -3,7 +3,7 @@
 import datetime
 from typing import Any, TypeVar
 
-from warre_blazar.client import errors
+from warre_blazar.client import errors, times
 from warre_blazar.client.transport import Transport
 from warre_blazar.client.types import Document, Page, Value
 
@@ -34,7 +34,7 @@ def query_of(**given: Any) -> dict[str, str]:
 
 
 def hours_of(length: datetime.timedelta | None) -> str | None:
-    return None if length is None else f"{length.total_seconds() / 3600:.6f}"
+    return None if length is None else f"{length / times.HOUR:.6f}"
 
 
 class Collection:

@@ -6,7 +6,7 @@ from typing import Any
 from keystoneauth1 import exceptions as ksa
 
 from warre_blazar import waiting
-from warre_blazar.client import errors, lookup, resources
+from warre_blazar.client import errors, lookup, resources, times
 from warre_blazar.client.collection import (
     DRY_RUN,
     Collection,
@@ -289,9 +289,9 @@ class Reservations(Collection):
         ref: str,
         *,
         tell: Callable[[Reservation], None] = lambda _: None,
-        pause: float = 1.0,
-        poll: float = 5.0,
-        patience: float = 600.0,
+        pause: float = times.PROGRESS_EVERY,
+        poll: float = times.START_POLL,
+        patience: float = times.AWAY_AT_MOST,
         sleep: Callable[[float], None] = waiting.sleep,
     ) -> Reservation:
         """Wait until a reservation is ACTIVE, and return it.

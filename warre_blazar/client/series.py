@@ -3,7 +3,7 @@
 import datetime
 from typing import Any
 
-from warre_blazar.client import lookup
+from warre_blazar.client import lookup, times
 from warre_blazar.client.collection import DRY_RUN, Collection, query_of
 from warre_blazar.client.transport import path
 from warre_blazar.client.types import Page, Series, SeriesForeseen
@@ -125,7 +125,7 @@ def _body(
         "flavor_id": flavor,
         "start": _local(start),
         "timezone": timezone,
-        "hours": length.total_seconds() / 3600,
+        "hours": length / times.HOUR,
         "rrule": rrule,
         "instance_count": count,
         "all_or_none": all_or_none,

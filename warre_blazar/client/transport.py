@@ -11,14 +11,8 @@ from keystoneauth1 import adapter, discover
 from keystoneauth1 import exceptions as ksa
 
 from warre_blazar import waiting
-from warre_blazar.client import errors
+from warre_blazar.client import errors, times
 from warre_blazar.client.types import Document
-
-#: Seconds to wait for an answer if the session has no timeout of its own. A booking can take long.
-TIMEOUT = 300
-
-#: Seconds to wait before a request that creates something is sent again.
-_PAUSES = (1, 2, 4, 8, 15)
 
 #: The end of an endpoint's URL: an API version, or the path that Warre's clients find.
 _VERSION = re.compile(r"/v\d+(\.\d+)?(/warre(/v1)?)?/*$")
@@ -46,7 +40,7 @@ class Transport:
         )
         self._options: dict[str, Any] = {"raise_exc": False}
         if session.timeout is None:
-            self._options["timeout"] = TIMEOUT
+            self._options["timeout"] = times.ANSWER_TIMEOUT
 
     @property
     def session(self) -> Any:
@@ -178,7 +172,7 @@ class Transport:
         # taken for a lost answer.
         _ = self.url
         key = {"Idempotency-Key": self._key or str(uuid.uuid4())}
-        for pause in (*_PAUSES, None):
+        for pause in (*times.REPEATED_AFTER, None):
             try:
                 return self.request_document("POST", path, body=body, headers=key)
             except (ksa.RetriableConnectionFailure, ksa.UnknownConnectionError) as error:

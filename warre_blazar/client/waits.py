@@ -3,12 +3,10 @@
 import datetime
 from typing import Any
 
-from warre_blazar.client import lookup
+from warre_blazar.client import lookup, times
 from warre_blazar.client.collection import DRY_RUN, Collection, Time, known, query_of, values_of
 from warre_blazar.client.transport import path
 from warre_blazar.client.types import Page, Wait
-
-_HOUR = datetime.timedelta(hours=1)
 
 
 class Waits(Collection):
@@ -90,7 +88,7 @@ class Waits(Collection):
             **values,
         }
         body = {name: value for name, value in wanted.items() if value is not None}
-        body |= {"hours": round(length / _HOUR, 6), "instance_count": count}
+        body |= {"hours": round(length / times.HOUR, 6), "instance_count": count}
         address, body = f"/{self.noun}", values_of(body)
         if dry_run:
             foreseen = self._transport.request_document("POST", address, query=DRY_RUN, body=body)

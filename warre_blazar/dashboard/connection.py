@@ -7,10 +7,7 @@ from keystoneauth1 import session, token_endpoint
 from openstack_dashboard.api import base
 
 from warre_blazar.client import Client
-from warre_blazar.dashboard import once
-
-#: Seconds to wait for an answer. A person waits for the page meanwhile.
-_TIMEOUT = 60
+from warre_blazar.dashboard import once, times
 
 
 def client(request: Any) -> Client:
@@ -28,5 +25,5 @@ def _connect(request: Any) -> Client:
     endpoint = base.url_for(request, "reservation")
     verify = not settings.OPENSTACK_SSL_NO_VERIFY and (settings.OPENSTACK_SSL_CACERT or True)
     login = token_endpoint.Token(endpoint, request.user.token.id)
-    connected = session.Session(auth=login, verify=verify, timeout=_TIMEOUT)
+    connected = session.Session(auth=login, verify=verify, timeout=times.REQUEST_TIMEOUT)
     return Client(connected, idempotency_key=once.idempotency_key(request))

@@ -13,7 +13,7 @@ from keystoneauth1 import session, token_endpoint
 from tests.fakes.service import Answer
 from tests.unit.cli import fake_api
 from tests.unit.cli.fake_api import Api, Page, error, flavor, listing
-from warre_blazar.client import Client, errors, transport
+from warre_blazar.client import Client, errors, times, transport
 
 
 def connect(endpoint: str) -> Client:
@@ -105,7 +105,7 @@ def test_unreachable_api_raises_connect_failure(api: Api) -> None:
 
 def test_late_answer_raises_connect_timeout(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     api.fail(hang=True)
-    monkeypatch.setattr(transport, "TIMEOUT", 0.05)
+    monkeypatch.setattr(times, "ANSWER_TIMEOUT", 0.05)
     auth = token_endpoint.Token(api.url, "a-token")
     with pytest.raises(ksa.ConnectTimeout):
         Client(session.Session(auth=auth)).flavors.list()
