@@ -568,3 +568,16 @@ RACE_FIRST_PAUSE = 0.02
 #: :longer: Users wait longer at busy moments.
 #: :shorter: All attempts may fail at busy moments, so that users must repeat their requests.
 RACE_LONGEST_PAUSE = 0.5
+
+
+def doubled(
+    first: datetime.timedelta, failed: int, longest: datetime.timedelta
+) -> datetime.timedelta:
+    """The pause before the next attempt, which doubles with each failed attempt.
+
+    :param first: the pause if only the first attempt has failed.
+    :param failed: how many further attempts have failed.
+    :param longest: the pause never gets longer.
+    """
+    # Attempts may go on for a day. A pause that is doubled so often is longer than any date.
+    return min(first * 2 ** min(failed, 20), longest)

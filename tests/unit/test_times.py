@@ -97,6 +97,12 @@ def test_manager_may_be_silent_while_it_sends_a_message() -> None:
     assert times.TURN_LOST_AFTER >= times.TURN_RENEWED_AFTER + times.SENT_WITHIN
 
 
+@pytest.mark.parametrize(("failed", "seconds"), [(0, 2), (1, 4), (3, 16), (5, 60), (5000, 60)])
+def test_pause_doubles_up_to_the_longest(failed: int, seconds: int) -> None:
+    pause = times.doubled(2 * times.SECOND, failed, times.MINUTE)
+    assert pause == seconds * times.SECOND
+
+
 @pytest.fixture(scope="module")
 def tables() -> types.ModuleType:
     spec = importlib.util.spec_from_file_location("times_table", EXTENSION)

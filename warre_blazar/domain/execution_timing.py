@@ -31,4 +31,4 @@ def pause(attempts: int) -> datetime.timedelta:
 
     :param attempts: how many attempts have failed, at least 1.
     """
-    return min(times.RETRY_FIRST_PAUSE * 2 ** min(attempts - 1, 10), times.RETRY_LONGEST_PAUSE)
+    return times.doubled(times.RETRY_FIRST_PAUSE, attempts - 1, times.RETRY_LONGEST_PAUSE)

@@ -268,6 +268,23 @@ def test_notice_that_fails_delays_only_its_own_subject(now: list[datetime.dateti
     assert channel.sent[1].attempts == 1
 
 
+def test_notice_that_fails_for_hours_delays_only_its_own_subject(now: list[datetime.datetime]):
+    add("a")
+    channel = Recorder(outbox.LEASES)
+    channel.failing["a"] = ValueError("no")
+    sender = Delivery(channel, beat("one"))
+    for _ in range(60):
+        sender.run()
+        now[0] += times.NOTICE_LONGEST_PAUSE
+    add("b")
+    sender.run()
+    assert [n.subject for n in channel.sent] == ["b"]
+    del channel.failing["a"]
+    now[0] += times.NOTICE_LONGEST_PAUSE
+    sender.run()
+    assert [(n.subject, n.attempts) for n in channel.sent] == [("b", 0), ("a", 61)]
+
+
 @pytest.mark.parametrize("flood", [30, 250])
 def test_projects_take_turns_whatever_one_of_them_has_waiting(
     now: list[datetime.datetime], flood: int

@@ -106,8 +106,9 @@ class Delivery:
             return True
         except Exception as error:
             LOG.warning("Notice %s wasn't sent by %s yet: %r", notice.id, name, error)
-            pause = min(times.NOTICE_FIRST_PAUSE * 2**notice.attempts, times.NOTICE_LONGEST_PAUSE)
-            session.change(outbox.postpone, notice, str(error), clock.utcnow() + pause)
+            first, longest = times.NOTICE_FIRST_PAUSE, times.NOTICE_LONGEST_PAUSE
+            next_at = clock.utcnow() + times.doubled(first, notice.attempts, longest)
+            session.change(outbox.postpone, notice, str(error), next_at)
             return False
         session.change(outbox.delete, notice.id)
         return True
