@@ -14,6 +14,7 @@ extensions = [
     "oslo_config.sphinxext",
     "oslo_policy.sphinxext",
     "state_tables",
+    "text_tables",
     "times_table",
 ]
 html_theme = "alabaster"

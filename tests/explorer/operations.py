@@ -18,7 +18,7 @@ from tests.explorer.world import MOVES_PER_BOOKING, World
 from tests.functional.db import warre_site
 from tests.functional.db import world as parts
 from tests.unit.api import identity
-from warre_blazar import warre_import
+from warre_blazar import texts, warre_import
 from warre_blazar.db import reservations, session, tables
 from warre_blazar.domain import devices, reservation_states
 from warre_blazar.domain.before_end import SiteRule
@@ -140,7 +140,7 @@ def _remind(world: World, scene: Scene) -> None:
     try:
         manager.update_lease(world.caller().context, scene.lease_id, values)
     except manager.ManagerSilent as error:
-        raise exceptions.NoAnswer("", "") from error
+        raise exceptions.NoAnswer("", texts.services.OWN_BOOKED()) from error
     except exceptions.ServiceRefused:
         # As ``wsgi.blazar_answers`` does.
         if db_api.lease_get(scene.lease_id) is None:

@@ -1,8 +1,8 @@
 """The bodies of error responses. The statuses of the responses are in ``errors.statuses``."""
 
-import re
 from typing import Any
 
+from warre_blazar import texts
 from warre_blazar.errors import exceptions
 
 _NAMES = {
@@ -36,16 +36,16 @@ def as_ours(error: exceptions.WarreError) -> exceptions.WarreError:
     return error
 
 
-#: A time in a text of this package. Warre's texts have seconds, and no time zone.
-_WITH_ZONE = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d) UTC")
+#: Who reads answers of Warre. Its times have seconds, and no time zone.
+_WARRES_READER = texts.reader(lambda moment: f"{moment:%Y-%m-%d %H:%M:%S}")
 
 
 def as_warres(error: exceptions.WarreError) -> exceptions.WarreError:
     """The error to answer with on Warre's path. Warre's clients know fewer codes."""
     detail = error.detail
-    error.message = _WITH_ZONE.sub(r"\1:00", error.message)
+    error.message = texts.word(error.document, _WARRES_READER)
     if error.code == exceptions.FlavorNotAccessible.code:
-        return exceptions.FlavorNotBookable(error.code, "Flavor is not accessible")
+        return exceptions.FlavorNotBookable(texts.refusals.FLAVOR_NOT_ACCESSIBLE())
     if error.code != exceptions.NoHostMatches.code:
         return error
     return exceptions.HostsExhausted(detail.get("asked", 1), 0, detail.get("matching", 0))

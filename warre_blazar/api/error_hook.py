@@ -10,6 +10,7 @@ from oslo_db import exception as db_exc
 from oslo_log import log as logging
 from pecan import hooks
 
+from warre_blazar import texts
 from warre_blazar.api import error_bodies
 from warre_blazar.db import session
 from warre_blazar.errors import exceptions, statuses
@@ -73,19 +74,25 @@ def as_warre(error: Exception) -> exceptions.WarreError:
     if isinstance(error, exceptions.WarreError):
         return error
     if isinstance(error, UnicodeDecodeError):
-        return exceptions.InvalidField("query", "expected UTF-8")
+        return exceptions.InvalidField("query", texts.expected.UTF8())
     if isinstance(error, RecursionError):
-        return exceptions.Refused("malformed_json", "body: nested too deeply")
+        return exceptions.Refused(texts.refusals.NESTED_TOO_DEEPLY())
     if isinstance(error, LookupError) and "encoding" in str(error):
-        return exceptions.InvalidField("Content-Type", "expected the character set UTF-8")
+        return exceptions.InvalidField("Content-Type", texts.expected.CHARACTER_SET())
     if isinstance(error, webob.exc.HTTPBadRequest):
         # Pecan raises this only for text that it can't decode.
-        return exceptions.Refused("malformed_json", "body: expected JSON in UTF-8")
+        return exceptions.Refused(texts.refusals.MALFORMED_JSON())
     if isinstance(error, webob.exc.HTTPException):
-        return exceptions.Refused(error_bodies.CODES.get(error.code, "refused"), error.title)
+        return exceptions.Relayed(
+            {
+                "code": error_bodies.CODES.get(error.code, "refused"),
+                "message": error.title,
+                "detail": {},
+            }
+        )
     if isinstance(error, db_exc.DBDataError):
-        return exceptions.InvalidField("body", "a value can't be stored by this database")
+        return exceptions.InvalidField("body", texts.expected.NOT_STORABLE())
     # FAILURES includes SQLAlchemy's errors that oslo.db doesn't translate, such as a missing table.
     if isinstance(error, session.FAILURES):
         return exceptions.DatabaseUnavailable(error)
-    return exceptions.Refused("internal", "Internal Server Error")
+    return exceptions.Refused(texts.refusals.INTERNAL())

@@ -3,6 +3,7 @@
 import webob
 from oslo_middleware import http_proxy_to_wsgi
 
+from warre_blazar import texts
 from warre_blazar.errors import exceptions
 
 
@@ -23,5 +24,5 @@ def as_sent(request: webob.Request) -> webob.Request:
     try:
         seen.script_name.encode()
     except UnicodeError:
-        raise exceptions.InvalidField("X-Forwarded-Prefix", "expected UTF-8") from None
+        raise exceptions.InvalidField("X-Forwarded-Prefix", texts.expected.UTF8()) from None
     return seen

@@ -13,7 +13,7 @@ from typing import Any
 import jsonschema
 from webob import Request
 
-from warre_blazar import times
+from warre_blazar import texts, times
 from warre_blazar.db.reservation_filters import SORT_KEYS
 from warre_blazar.domain import host_properties, refusals, reservation_states
 from warre_blazar.errors import exceptions
@@ -37,15 +37,6 @@ _ANY_WAIT = "|".join(waits.STATES)
 _WORD = Text(255, 1)
 _PARTS = {"day": times.DAY, "hour": times.HOUR}
 _TRUE, _FALSE = {"true", "1", "yes", "on"}, {"false", "0", "no", "off"}
-_TYPE_NAMES = {
-    "integer": "a whole number",
-    "number": "a number",
-    "string": "a string",
-    "boolean": "true or false",
-    "object": "an object",
-    "array": "a list",
-    "null": "null",
-}
 
 
 def body(request: Request, schema: Schema) -> dict[str, Any]:
@@ -83,9 +74,7 @@ def whole(value: Any) -> Any:
 
 def _json_object(request: Request) -> dict[str, Any]:
     if (request.content_length or 0) > MAX_BODY:
-        raise exceptions.Refused(
-            "body_too_large", f"The body is too large, expected at most {MAX_BODY} bytes"
-        )
+        raise exceptions.Refused(texts.refusals.BODY_TOO_LARGE(limit=MAX_BODY))
     return json_object(request.body)
 
 
@@ -96,15 +85,15 @@ def json_object(raw: bytes) -> dict[str, Any]:
     :raises Refused: the body or the object is empty, or the body isn't JSON.
     """
     if not raw.strip():
-        raise exceptions.Refused("empty_body", "No input data provided")
+        raise exceptions.Refused(texts.refusals.EMPTY_BODY())
     try:
         document = json.loads(raw.decode("utf-8"), parse_constant=_no_constant)
     except (ValueError, RecursionError):
-        raise exceptions.Refused("malformed_json", "body: expected JSON in UTF-8") from None
+        raise exceptions.Refused(texts.refusals.MALFORMED_JSON()) from None
     if not isinstance(document, dict):
-        raise exceptions.InvalidField("body", "expected a JSON object")
+        raise exceptions.InvalidField("body", texts.expected.JSON_OBJECT())
     if not document:
-        raise exceptions.Refused("empty_body", "No input data provided")
+        raise exceptions.Refused(texts.refusals.EMPTY_BODY())
     return document
 
 
@@ -119,17 +108,17 @@ def check(document: dict[str, Any], schema: Schema) -> None:
     """
     unknown = sorted(set(document) - set(schema["properties"]))
     if unknown:
-        raise exceptions.InvalidField(shown(unknown[0]), "Unknown field.")
+        raise exceptions.InvalidField(shown(unknown[0]), texts.expected.UNKNOWN())
     missing = [name for name in schema.get("required", ()) if name not in document]
     if missing:
-        raise exceptions.InvalidField(missing[0], "Missing data for required field.")
+        raise exceptions.InvalidField(missing[0], texts.expected.MISSING())
     error = next(jsonschema.Draft202012Validator(schema).iter_errors(document), None)
     if error is not None:
         raise exceptions.InvalidField(_field(error), _expected(error))
     for field, value in document.items():
         # JSON can contain half of a surrogate pair, which isn't a character.
         if any("\ud800" <= c <= "\udfff" for c in json.dumps(value, ensure_ascii=False)):
-            raise exceptions.InvalidField(shown(field), "expected Unicode text")
+            raise exceptions.InvalidField(shown(field), texts.expected.UNICODE())
 
 
 def _field(error: jsonschema.ValidationError) -> str:
@@ -144,34 +133,39 @@ def shown(name: str) -> str:
     return name[:64].encode("ascii", "backslashreplace").decode()
 
 
-def _expected(error: jsonschema.ValidationError) -> str:
-    """The text that says what the schema expects.
+def _expected(error: jsonschema.ValidationError) -> texts.Said:
+    """What the schema expects.
 
     It doesn't contain the client's value, because the value may be large.
     """
     rule_value = error.validator_value
     if EXPECTED in error.schema:
-        return str(error.schema[EXPECTED])
+        return _said(error.schema)
     match error.validator:
         case "type":
             names = rule_value if isinstance(rule_value, list) else [rule_value]
-            return "expected " + " or ".join(_TYPE_NAMES[name] for name in names)
+            return texts.expected.TYPE(types=[texts.expected.TYPES[name] for name in names])
         case "minimum":
-            return f"expected at least {rule_value}"
+            return texts.expected.MINIMUM(least=rule_value)
         case "maximum":
-            return f"expected at most {rule_value}"
+            return texts.expected.MAXIMUM(most=rule_value)
         case "minLength":
-            return "expected a string that isn't empty"
+            return texts.expected.NOT_EMPTY()
         case "maxLength":
-            return f"expected at most {rule_value} characters"
+            return texts.expected.SHORTER(most=rule_value)
         case "maxProperties" | "maxItems":
-            return f"expected at most {rule_value} entries"
+            return texts.expected.FEWER_ENTRIES(most=rule_value)
         case "uniqueItems":
-            return "expected each entry only once"
+            return texts.expected.UNIQUE_ENTRIES()
         case "not" if EXPECTED in rule_value:
-            return str(rule_value[EXPECTED])
+            return _said(rule_value)
         case _:
-            return "expected printable text that neither starts nor ends with a space"
+            return texts.expected.PRINTABLE_TEXT()
+
+
+def _said(schema: Schema) -> texts.Said:
+    said: texts.Said = schema[EXPECTED]
+    return said
 
 
 def time(field: str, text: str) -> datetime.datetime:
@@ -188,13 +182,9 @@ def time(field: str, text: str) -> datetime.datetime:
         if parsed.tzinfo is not None:
             parsed = parsed.astimezone(datetime.UTC).replace(tzinfo=None)
     except (ValueError, OverflowError):
-        raise exceptions.InvalidField(
-            field, "Not a valid datetime, expected one such as 2026-12-01T09:00:00+00:00."
-        ) from None
+        raise exceptions.InvalidField(field, texts.expected.DATETIME()) from None
     if not _EARLIEST <= parsed < _LATEST:
-        raise exceptions.InvalidField(
-            field, "Not a valid datetime, expected one between 1970 and 9000."
-        )
+        raise exceptions.InvalidField(field, texts.expected.DATETIME_RANGE())
     return parsed.replace(second=0, microsecond=0)
 
 
@@ -219,9 +209,9 @@ def query(request: Request, known: Mapping[str, Any]) -> dict[str, Any]:
     values: dict[str, str] = {}
     for name, value in request.GET.items():
         if name not in known:
-            raise exceptions.InvalidField(shown(name), "Unknown field.")
+            raise exceptions.InvalidField(shown(name), texts.expected.UNKNOWN())
         if values.setdefault(name, value) != value:
-            raise exceptions.InvalidField(shown(name), "expected one value")
+            raise exceptions.InvalidField(shown(name), texts.expected.ONE_VALUE())
     return {name: known[name](name, value) for name, value in values.items()}
 
 
@@ -234,7 +224,7 @@ def check_encoding(query_string: str) -> None:
     try:
         urllib.parse.unquote_to_bytes(query_string.encode("latin-1")).decode()
     except UnicodeDecodeError:
-        raise exceptions.InvalidField("query", "expected UTF-8") from None
+        raise exceptions.InvalidField("query", texts.expected.UTF8()) from None
 
 
 def boolean(field: str, text: str) -> bool:
@@ -243,13 +233,13 @@ def boolean(field: str, text: str) -> bool:
         return True
     if text.lower() in _FALSE:
         return False
-    raise exceptions.InvalidField(field, "expected true or false")
+    raise exceptions.InvalidField(field, texts.expected.BOOLEAN())
 
 
 def positive(field: str, text: str) -> int:
     """The value of a query parameter that is a whole number of at least 1."""
     if not re.fullmatch(DIGITS, text) or not 1 <= int(text) < 2**31:
-        raise exceptions.InvalidField(field, "expected a whole number of at least 1")
+        raise exceptions.InvalidField(field, texts.expected.WHOLE_NUMBER(least=1))
     return int(text)
 
 
@@ -261,9 +251,7 @@ def hours(field: str, text: str) -> datetime.timedelta:
     # Some numbers of minutes, such as 20, can only be written as a rounded number of hours.
     minutes = round(float(text) * times.HOUR / times.MINUTE, 3) if re.fullmatch(_HOURS, text) else 0
     if minutes < 1 or minutes != int(minutes):
-        raise exceptions.InvalidField(
-            field, "expected a number of hours that are whole minutes, such as 24 or 1.5"
-        )
+        raise exceptions.InvalidField(field, texts.expected.HOURS())
     return minutes * times.MINUTE
 
 
@@ -272,29 +260,29 @@ def word(field: str, text: str) -> str:
     try:
         return _WORD.validate(text)
     except ValueError:
-        raise exceptions.InvalidField(field, "expected 1 to 255 printable characters") from None
+        raise exceptions.InvalidField(field, texts.expected.PRINTABLE_UP_TO(most=255)) from None
 
 
 def project_id(field: str, text: str) -> str:
     """The value of a query parameter that is the id of a project."""
     try:
         return PROJECT_ID.validate(text)
-    except ValueError as error:
-        raise exceptions.InvalidField(field, str(error)) from None
+    except texts.NotValid as error:
+        raise exceptions.InvalidField(field, error.expected) from None
 
 
 def properties(field: str, text: str) -> list[host_properties.Comparison]:
     """The comparisons of a query parameter that is an expression on host properties."""
     try:
         return host_properties.parse(text)
-    except ValueError as error:
-        raise exceptions.InvalidField(field, str(error)) from None
+    except texts.NotValid as error:
+        raise exceptions.InvalidField(field, error.expected) from None
 
 
 def part_of_time(field: str, text: str) -> datetime.timedelta:
     """The length of the parts of time that an answer is about."""
     if text not in _PARTS:
-        raise exceptions.InvalidField(field, "expected day or hour")
+        raise exceptions.InvalidField(field, texts.expected.WORD(words=sorted(_PARTS)))
     return _PARTS[text]
 
 
@@ -302,10 +290,7 @@ def statuses(field: str, text: str) -> frozenset[str]:
     """The states of reservations in a query parameter. Commas separate the states."""
     states = frozenset(text.upper().split(","))
     if not states <= set(reservation_states.ALL):
-        known = ", ".join(reservation_states.ALL)
-        raise exceptions.InvalidField(
-            field, f"expected one or more of {known}, separated by commas"
-        )
+        raise exceptions.InvalidField(field, texts.expected.SOME_OF(known=reservation_states.ALL))
     return states
 
 
@@ -313,9 +298,7 @@ def wait_states(field: str, text: str) -> frozenset[str]:
     """The states of waits in a query parameter. Commas separate the states."""
     states = frozenset(text.upper().split(","))
     if not states <= set(waits.STATES):
-        raise exceptions.InvalidField(
-            field, f"expected one or more of {', '.join(waits.STATES)}, separated by commas"
-        )
+        raise exceptions.InvalidField(field, texts.expected.SOME_OF(known=waits.STATES))
     return states
 
 
@@ -323,39 +306,35 @@ def sort(field: str, text: str) -> tuple[str, bool]:
     """The key by which a listing is sorted, and whether the order is descending."""
     match = re.fullmatch(_SORT, text)
     if not match:
-        keys = ", ".join(SORT_KEYS)
-        raise exceptions.InvalidField(
-            field, f"expected one of {keys}, which :asc or :desc may follow"
-        )
+        raise exceptions.InvalidField(field, texts.expected.SORT_KEY(known=SORT_KEYS))
     return match["key"], match["order"] == "desc"
 
 
 def detail(field: str, text: str) -> str:
     """The value of a flavor's query parameter ``detail``, which can only be "capacity"."""
     if text != "capacity":
-        raise exceptions.InvalidField(field, "expected capacity")
+        raise exceptions.InvalidField(field, texts.expected.WORD(words=["capacity"]))
     return text
 
 
 def log(field: str, text: str) -> str:
     """The value of a reservation's query parameter ``detail``, which can only be "log"."""
     if text != "log":
-        raise exceptions.InvalidField(field, "expected log")
+        raise exceptions.InvalidField(field, texts.expected.WORD(words=["log"]))
     return text
 
 
 def usage_key(field: str, text: str) -> str:
     """What usage is added up by."""
     if text not in USAGE_KEYS:
-        raise exceptions.InvalidField(field, f"expected one of {', '.join(USAGE_KEYS)}")
+        raise exceptions.InvalidField(field, texts.expected.ONE_OF(known=USAGE_KEYS))
     return text
 
 
 def refusal_code(field: str, text: str) -> str:
     """The code of a refused request."""
     if text not in refusals.CODES:
-        known = ", ".join(sorted(refusals.CODES))
-        raise exceptions.InvalidField(field, f"expected one of {known}")
+        raise exceptions.InvalidField(field, texts.expected.ONE_OF(known=sorted(refusals.CODES)))
     return text
 
 

@@ -12,6 +12,7 @@ error in JSON.
 import pecan
 from pecan import rest
 
+from warre_blazar import texts
 from warre_blazar.api import parsing
 from warre_blazar.errors import exceptions
 
@@ -45,7 +46,7 @@ def prepare(request: pecan.Request) -> None:
     try:
         parsing.check_encoding(request.environ.get("QUERY_STRING", ""))
         if "_method" in request.GET:
-            raise exceptions.InvalidField("_method", "Unknown field.")
+            raise exceptions.InvalidField("_method", texts.expected.UNKNOWN())
     except exceptions.InvalidField as error:
         request.environ[REFUSAL] = error
         request.environ["QUERY_STRING"] = ""

@@ -192,10 +192,7 @@ def foreseen(item: Foreseen, *, with_hosts: bool) -> dict[str, Any]:
     hosts = [{"name": name, "instances": n} for name, n in sorted(item.hosts.items())]
     return {
         "bookable": not item.refusals,
-        "refusals": [
-            {"code": error.code, "message": error.message, "detail": error.detail}
-            for error in item.refusals
-        ],
+        "refusals": [error.document for error in item.refusals],
         "flavor": flavor(item.flavor),
         "instance_count": item.count,
         "affinity": item.affinity,

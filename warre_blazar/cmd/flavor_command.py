@@ -66,13 +66,13 @@ def _check(command: Any) -> int:
     status = 0
     for flavor, verdict in bootable.check_all(command.flavor):
         name = f"{flavor.name} ({flavor.id})"
-        if verdict.refusal:
-            print(f"{name} could never boot: {verdict.refusal}")
+        if verdict.refusals:
+            print(f"{name} could never boot: {'; '.join(map(str, verdict.refusals))}")
         for doubt in verdict.doubts:
             print(f"{name}: {doubt.text}")
-        if not verdict.refusal and not verdict.doubts:
+        if not verdict.refusals and not verdict.doubts:
             print(f"{name}: Nova and Placement accept it, {_hosts(flavor)}")
-        if verdict.refusal or not verdict.is_known:
+        if verdict.refusals or not verdict.is_known:
             status = 1
     return status
 

@@ -4,7 +4,7 @@ import dataclasses
 import datetime
 from typing import Any
 
-from warre_blazar import times
+from warre_blazar import texts, times
 from warre_blazar.errors import exceptions
 from warre_blazar.fields.reservations import Reservation
 
@@ -49,5 +49,5 @@ def checked(value: Any) -> str | None:
     """
     try:
         return None if value is None else Reservation.before_end.kind.validate(value)
-    except ValueError as error:
-        raise exceptions.InvalidField("before_end", str(error)) from error
+    except texts.NotValid as error:
+        raise exceptions.InvalidField("before_end", error.expected) from error

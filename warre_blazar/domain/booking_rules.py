@@ -7,10 +7,9 @@ import datetime
 import functools
 from collections.abc import Callable, Iterable, Sequence
 
-from warre_blazar import times
+from warre_blazar import texts, times
 from warre_blazar.domain import timeline
 from warre_blazar.domain.flavor import RESOURCE_TYPE, Flavor
-from warre_blazar.domain.wording import counted
 from warre_blazar.errors import exceptions
 
 
@@ -44,10 +43,7 @@ def check_period(span: timeline.Span) -> None:
     :raises InvalidPeriod: the end is not later than the start.
     """
     if span.end <= span.start:
-        raise exceptions.InvalidPeriod(
-            f"Reservation start time of {_utc(span.start)} after reservation end time of "
-            f"{_utc(span.end)}"
-        )
+        raise exceptions.InvalidPeriod(texts.refusals.PERIOD(start=span.start, end=span.end))
 
 
 def check_future(span: timeline.Span, now: datetime.datetime) -> None:
@@ -56,9 +52,7 @@ def check_future(span: timeline.Span, now: datetime.datetime) -> None:
     :raises InvalidPeriod: the start is before the current minute.
     """
     if span.start < _minute(now):
-        raise exceptions.InvalidPeriod(
-            f"Reservation start time of {_utc(span.start)} is in the past"
-        )
+        raise exceptions.InvalidPeriod(texts.refusals.PAST(start=span.start))
 
 
 def _utc(moment: datetime.datetime) -> str:
@@ -92,12 +86,12 @@ def terms(
 
 def _check_active(flavor: Flavor) -> None:
     if not flavor.active:
-        raise exceptions.FlavorNotBookable("flavor_inactive", "Flavor is not available")
+        raise exceptions.FlavorNotBookable(texts.refusals.FLAVOR_INACTIVE())
 
 
 def _check_accessible(accessible: bool) -> None:
     if not accessible:
-        raise exceptions.FlavorNotBookable("flavor_not_accessible", "Flavor is not accessible")
+        raise exceptions.FlavorNotBookable(texts.refusals.FLAVOR_NOT_ACCESSIBLE())
 
 
 def check_length(flavor: Flavor, span: timeline.Span, any_length: bool = False) -> None:
@@ -108,9 +102,7 @@ def check_length(flavor: Flavor, span: timeline.Span, any_length: bool = False) 
     """
     if not any_length and span.hours() > flavor.max_length_hours:
         raise exceptions.FlavorNotBookable(
-            "too_long",
-            f"Reservation is too long, max allowed is {flavor.max_length_hours} hours",
-            max_length_hours=flavor.max_length_hours,
+            texts.refusals.TOO_LONG(max_length_hours=flavor.max_length_hours)
         )
 
 
@@ -121,17 +113,9 @@ def check_flavor_period(flavor: Flavor, span: timeline.Span) -> None:
         ``before_flavor_start`` or ``after_flavor_end``.
     """
     if flavor.start is not None and span.start < flavor.start:
-        raise exceptions.FlavorNotBookable(
-            "before_flavor_start",
-            f"Reservation start time before flavor start time of {_utc(flavor.start)}",
-            start=_iso(flavor.start),
-        )
+        raise exceptions.FlavorNotBookable(texts.refusals.BEFORE_FLAVOR_START(start=flavor.start))
     if flavor.end is not None and span.end > flavor.end:
-        raise exceptions.FlavorNotBookable(
-            "after_flavor_end",
-            f"Reservation end time after flavor end time of {_utc(flavor.end)}",
-            end=_iso(flavor.end),
-        )
+        raise exceptions.FlavorNotBookable(texts.refusals.AFTER_FLAVOR_END(end=flavor.end))
 
 
 def check_ahead(flavor: Flavor, span: timeline.Span, now: datetime.datetime) -> None:
@@ -144,11 +128,7 @@ def check_ahead(flavor: Flavor, span: timeline.Span, now: datetime.datetime) -> 
     latest = _minute(now) + flavor.max_days_ahead * times.DAY
     if span.end > latest:
         raise exceptions.FlavorNotBookable(
-            "too_far_ahead",
-            f"Reservation ends more than {flavor.max_days_ahead} days ahead; choose an end until "
-            f"{_utc(latest)}, or book later",
-            max_days_ahead=flavor.max_days_ahead,
-            latest_end=_iso(latest),
+            texts.refusals.TOO_FAR_AHEAD(max_days_ahead=flavor.max_days_ahead, latest_end=latest)
         )
 
 
@@ -167,11 +147,9 @@ def check_extension(
         return
     if now < earliest:
         raise exceptions.FlavorNotBookable(
-            "too_early_to_extend",
-            f"Reservation can be extended only in its last {flavor.extend_within_hours} hours; try "
-            f"again from {_utc(earliest)} on",
-            extend_within_hours=flavor.extend_within_hours,
-            extend_from=_iso(earliest),
+            texts.refusals.TOO_EARLY_TO_EXTEND(
+                extend_within_hours=flavor.extend_within_hours, extend_from=earliest
+            )
         )
 
 
@@ -204,15 +182,11 @@ def _check_instances(
         return
     held = timeline.peak(own, span)
     if held + count > most:
-        way = ", or for another time" if count <= most else ""
+        entry = texts.refusals.TOO_MANY_INSTANCES
+        if count <= most:
+            entry = texts.refusals.TOO_MANY_INSTANCES_THEN
         raise exceptions.FlavorNotBookable(
-            "too_many_instances",
-            f"A project can hold at most {counted(most, 'instance')} of the flavor at a time. This "
-            f"reservation would have {count}, and the project's other reservations hold {held} "
-            f"then; ask for fewer instances{way}",
-            max_instances_per_project=most,
-            held=held,
-            asked=count,
+            entry(max_instances_per_project=most, held=held, asked=count)
         )
 
 
@@ -222,18 +196,8 @@ def _check_gap(flavor: Flavor, own: Sequence[timeline.Claim], span: timeline.Spa
     near = [claim.span for claim in own if with_gap(claim.span, flavor.gap).overlaps(span)]
     if near:
         until = max(with_gap(other, flavor.gap).end for other in near)
-        rule = (
-            f"{flavor.gap_hours} hours must pass between two reservations of the flavor by the "
-            "same project"
-            if flavor.gap_hours
-            else "Two reservations of the flavor by the same project can't overlap"
-        )
-        raise exceptions.FlavorNotBookable(
-            "gap_too_short",
-            f"{rule}; choose a start from {_utc(until)} on, or another flavor",
-            gap_hours=flavor.gap_hours,
-            start_from=_iso(until),
-        )
+        entry = texts.refusals.GAP_TOO_SHORT if flavor.gap_hours else texts.refusals.OVERLAP
+        raise exceptions.FlavorNotBookable(entry(gap_hours=flavor.gap_hours, start_from=until))
 
 
 def with_gap(span: timeline.Span, gap: datetime.timedelta) -> timeline.Span:
@@ -269,10 +233,6 @@ def _minute(now: datetime.datetime) -> datetime.datetime:
     return now.replace(second=0, microsecond=0)
 
 
-def _iso(moment: datetime.datetime) -> str:
-    return f"{moment.isoformat()}+00:00"
-
-
 def check_before_end(flavor: Flavor, chosen: str | None) -> None:
     """Refuse a choice of what is done with servers before the end if the flavor allows none.
 
@@ -282,10 +242,7 @@ def check_before_end(flavor: Flavor, chosen: str | None) -> None:
     """
     if chosen is not None and not flavor.before_end_choice:
         raise exceptions.FlavorNotBookable(
-            "no_before_end_choice",
-            "before_end: Flavor doesn't let users choose what is done with servers before the end; "
-            "leave the field out",
-            field="before_end",
+            texts.refusals.NO_BEFORE_END_CHOICE(), field="before_end"
         )
 
 

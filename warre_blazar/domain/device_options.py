@@ -13,6 +13,7 @@ import os_resource_classes
 import os_traits
 from oslo_utils import strutils
 
+from warre_blazar import texts
 from warre_blazar.domain.request_groups import Group
 
 _ID = {"type": "string", "pattern": r"^[0-9a-fA-F]{4}\Z"}
@@ -43,7 +44,7 @@ def aliases(lines: Sequence[str], *, in_placement: bool) -> dict[str, Group]:
 
     :param lines: the values of the option, each in the form of Nova's ``[pci] alias``.
     :param in_placement: whether Nova counts PCI devices in Placement.
-    :raises ValueError: a line is malformed, or Nova would refuse the lines.
+    :raises NotValid: a line is malformed, or Nova would refuse the lines.
     """
     specs: dict[str, list[dict[str, Any]]] = {}
     for line in lines:
@@ -58,11 +59,12 @@ def _document(line: str) -> dict[str, Any]:
     try:
         document = json.loads(line)
     except (ValueError, RecursionError):
-        raise ValueError(f"{line[:64]!r}: expected JSON") from None
+        raise texts.NotValid(texts.extra_specs.ALIAS_JSON(line=line[:64])) from None
     error = next(jsonschema.Draft202012Validator(_ALIAS).iter_errors(document), None)
     if error is not None:
         where = "".join(f"{part}: " for part in error.absolute_path)
-        raise ValueError(f"{line[:64]!r}: {where}{error.message[:200]}")
+        said = f"{where}{error.message[:200]}"
+        raise texts.NotValid(texts.extra_specs.ALIAS_SCHEMA(line=line[:64], said=said))
     return dict(document)
 
 
@@ -75,13 +77,10 @@ def _check_alternatives(
     one of two alternative resource classes.
     """
     if in_placement and len(alternatives) > 1:
-        raise ValueError(
-            f"{name}: expected one line for each alias, because Nova refuses several while it "
-            "counts PCI devices in Placement; give the devices one resource_class instead"
-        )
+        raise texts.NotValid(texts.extra_specs.ALIAS_ONE_LINE(alias=name))
     for key, usual in (("device_type", None), ("numa_policy", "legacy")):
         if len({spec.get(key, usual) for spec in alternatives}) > 1:
-            raise ValueError(f"{name}: expected the same {key} in all lines of one alias")
+            raise texts.NotValid(texts.extra_specs.ALIAS_SAME(alias=name, key=key))
 
 
 def _group(name: str, spec: dict[str, Any]) -> Group:
@@ -91,7 +90,7 @@ def _group(name: str, spec: dict[str, Any]) -> Group:
     elif "vendor_id" in spec and "product_id" in spec:
         cls = f"CUSTOM_PCI_{spec['vendor_id']}_{spec['product_id']}".upper()
     else:
-        raise ValueError(f"{name}: expected a resource_class, or a vendor_id and a product_id")
+        raise texts.NotValid(texts.extra_specs.ALIAS_CLASS(alias=name))
     traits = spec.get("traits")
     required = [_trait(part) for part in traits.split(",")] if traits else []
     forbidden: list[str] = []
@@ -101,11 +100,13 @@ def _group(name: str, spec: dict[str, Any]) -> Group:
         try:
             migratable = strutils.bool_from_string(spec["live_migratable"], strict=True)
         except ValueError as error:
-            raise ValueError(f"{name}: {error}") from None
+            raise texts.NotValid(
+                texts.extra_specs.ALIAS_BOOLEAN(alias=name, said=str(error))
+            ) from None
         (required if migratable else forbidden).append(os_traits.HW_PCI_LIVE_MIGRATABLE)
     for each in (cls, *required):
         if not _LEGAL.fullmatch(each):
-            raise ValueError(f"{name}: {each[:64]!r} can't be a resource class or trait")
+            raise texts.NotValid(texts.extra_specs.ALIAS_NAME(alias=name, name=each[:64]))
     return Group.of({cls: 1}, required, forbidden)
 
 

@@ -12,6 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from warre_blazar import texts
 from warre_blazar.domain.request_groups import Group
 
 #: The extra spec whose value is ``NAME:NUMBER, ...``, with aliases of PCI devices.
@@ -68,18 +69,18 @@ def of_column(values: Sequence[Mapping[str, Any]] | None) -> tuple[Group, ...]:
 def alias_requests(text: str) -> list[tuple[str, int]]:
     """Parse the value of ``ALIAS_KEY`` into aliases, each with its number of devices.
 
-    :raises ValueError: the value is malformed. The error says what was expected.
+    :raises NotValid: the value is malformed.
     """
     requests = []
     for part in text.split(","):
         name, colon, number = part.partition(":")
         if not name.strip() or not colon or not re.fullmatch(r"\s*[0-9]{1,9}\s*", number):
-            raise ValueError(f"{ALIAS_KEY}: expected NAME:NUMBER, and commas between several")
+            raise texts.NotValid(texts.extra_specs.ALIASES(key=ALIAS_KEY))
         if not int(number):
-            raise ValueError(f"{ALIAS_KEY}: expected at least 1 device of each alias")
+            raise texts.NotValid(texts.extra_specs.ALIAS_NUMBER(key=ALIAS_KEY))
         requests.append((name.strip(), int(number)))
     if sum(number for _, number in requests) > MOST_DEVICES:
-        raise ValueError(f"{ALIAS_KEY}: expected at most {MOST_DEVICES} devices")
+        raise texts.NotValid(texts.extra_specs.ALIAS_DEVICES(key=ALIAS_KEY, most=MOST_DEVICES))
     return requests
 
 
@@ -102,7 +103,7 @@ def _known_requests(extra_specs: Mapping[str, str]) -> list[tuple[str, int]]:
     """The aliases in extra specs, with their numbers of devices. A malformed value has none."""
     try:
         return alias_requests(extra_specs.get(ALIAS_KEY, ""))
-    except ValueError:
+    except texts.NotValid:
         return []
 
 
@@ -130,18 +131,18 @@ def profile_groups(groups: Any) -> tuple[Group, ...]:
     """The request groups of a device profile.
 
     :param groups: the profile's ``groups`` as Cyborg's API has them.
-    :raises ValueError: the groups are malformed. The error says what was expected.
+    :raises NotValid: the groups are malformed.
     """
     if not isinstance(groups, list) or not groups:
-        raise ValueError("expected groups, a list that isn't empty")
+        raise texts.NotValid(texts.extra_specs.PROFILE_GROUPS())
     if len(groups) > MOST_DEVICES:
-        raise ValueError(f"expected at most {MOST_DEVICES} groups")
+        raise texts.NotValid(texts.extra_specs.PROFILE_FEWER(most=MOST_DEVICES))
     return tuple(map(_profile_group, groups))
 
 
 def _profile_group(group: Any) -> Group:
     if not isinstance(group, dict):
-        raise ValueError("expected each group to be an object")
+        raise texts.NotValid(texts.extra_specs.PROFILE_OBJECT())
     amounts: dict[str, int] = {}
     traits: dict[str, list[str]] = {"required": [], "forbidden": []}
     for key, value in group.items():
@@ -149,16 +150,16 @@ def _profile_group(group: Any) -> Group:
         if prefix.startswith("resources"):
             name, amount = _RESOURCES.fullmatch(key), str(value)
             if not name or not _AMOUNT.fullmatch(amount):
-                raise ValueError(f"{key[:64]}: expected resources:CLASS with a whole number")
+                raise texts.NotValid(texts.extra_specs.PROFILE_RESOURCES(key=key[:64]))
             amounts[name["name"]] = int(amount)
         elif prefix.startswith("trait"):
             name = _TRAIT.fullmatch(key)
             if not name or value not in ("required", "forbidden"):
-                raise ValueError(f"{key[:64]}: expected trait:NAME with required or forbidden")
+                raise texts.NotValid(texts.extra_specs.PROFILE_TRAIT(key=key[:64]))
             traits[value].append(name["name"])
         # Other keys, such as accel:bitstream_id, don't concern Placement.
     if not any(amounts.values()):
-        raise ValueError("expected resources:CLASS in each group")
+        raise texts.NotValid(texts.extra_specs.PROFILE_CLASS())
     return Group.of(amounts, traits["required"], traits["forbidden"])
 
 

@@ -6,6 +6,7 @@ The rules are those of Nova 34 (``nova/virt/hardware.py`` and ``nova/api/validat
 import re
 from collections.abc import Mapping
 
+from warre_blazar import texts
 from warre_blazar.domain import cpu_masks, nova_requests
 
 #: By key of an extra spec, the only values that Nova accepts.
@@ -30,44 +31,40 @@ _THREADS_KEY = re.compile(rf"^trait([1-9][0-9]*)?:{nova_requests.HYPERTHREADING}
 def check(extra_specs: Mapping[str, str]) -> None:
     """Refuse extra specs that Nova or Placement would refuse later, when a booking uses them.
 
-    :raises ValueError: an extra spec is wrong. The error says what was expected.
+    :raises NotValid: an extra spec is wrong.
     """
     for key, value in extra_specs.items():
         _check_key(key, value)
     _check_groups(extra_specs)
     if (extra_specs.get("hw:tpm_model"), extra_specs.get("hw:tpm_version")) == ("tpm-crb", "1.2"):
-        raise ValueError("hw:tpm_model: expected hw:tpm_version=2.0 beside tpm-crb")
+        raise texts.NotValid(texts.extra_specs.TPM_VERSION())
 
 
 def _check_key(key: str, value: str) -> None:
     if key.startswith("resources") and ":" in key:
         if not nova_requests.RESOURCE_KEY.match(key) or not re.fullmatch(r"[0-9]{1,9}", value):
-            raise ValueError(f"{key}: expected resources:CLASS=N with N a whole number")
+            raise texts.NotValid(texts.extra_specs.RESOURCES(key=key))
     elif key.startswith("trait") and ":" in key:
         if not nova_requests.TRAIT_KEY.match(key) or value not in ("required", "forbidden"):
-            raise ValueError(f"{key}: expected trait:NAME with required or forbidden")
+            raise texts.NotValid(texts.extra_specs.TRAIT(key=key))
     elif not re.fullmatch(r"[A-Za-z0-9_.: -]{1,255}", key):
-        raise ValueError(f"{key[:64]!r}: expected letters, digits, spaces and _ - : . in a key")
+        raise texts.NotValid(texts.extra_specs.KEY(key=key[:64]))
     elif key in _CHOICES and value not in _CHOICES[key]:
-        raise ValueError(f"{key}: expected one of {', '.join(_CHOICES[key])}")
+        raise texts.NotValid(texts.extra_specs.ONE_OF(key=key, known=_CHOICES[key]))
     elif ":" not in key and ("," in value or value != value.strip()):
         # The metadata that the filter reads are divided at commas, and stripped of spaces.
-        raise ValueError(
-            f"{key}: expected no commas, and no spaces at the ends, because Nova's "
-            "AggregateInstanceExtraSpecsFilter never accepts such a value of a key without a colon"
-        )
+        raise texts.NotValid(texts.extra_specs.NO_COMMAS(key=key))
 
 
 def _check_groups(extra_specs: Mapping[str, str]) -> None:
     amounts, required, forbidden = nova_requests.groups(extra_specs)
     with_amounts = {suffix for suffix, group in amounts.items() if suffix and any(group.values())}
     for suffix in sorted((required.keys() | forbidden.keys()) - with_amounts - {""}):
-        raise ValueError(f"trait{suffix}:...: expected resources{suffix}:CLASS=N beside it")
-    if len(with_amounts) > 1 and "group_policy" not in extra_specs:
-        raise ValueError(
-            "group_policy: expected none or isolate, because there is more than one group of "
-            f"resources ({', '.join(sorted(with_amounts))})"
+        raise texts.NotValid(
+            texts.extra_specs.BESIDE(key=f"trait{suffix}:...", wanted=f"resources{suffix}:CLASS=N")
         )
+    if len(with_amounts) > 1 and "group_policy" not in extra_specs:
+        raise texts.NotValid(texts.extra_specs.GROUP_POLICY(groups=sorted(with_amounts)))
 
 
 def check_cpus(cpus: int, extra_specs: Mapping[str, str]) -> None:
@@ -75,20 +72,20 @@ def check_cpus(cpus: int, extra_specs: Mapping[str, str]) -> None:
 
     :param cpus: the flavor's number of virtual CPUs.
     :param extra_specs: extra specs that ``check`` accepts.
-    :raises ValueError: an extra spec is wrong. The error says what was expected.
+    :raises NotValid: an extra spec is wrong.
     """
     policy = extra_specs.get("hw:cpu_policy")
     explicit = _explicit_cpus(extra_specs)
     isolated = extra_specs.get("hw:emulator_threads_policy") == "isolate"
     if policy and any(explicit.values()):
-        raise ValueError(
-            "hw:cpu_policy: expected no resources:VCPU and no resources:PCPU beside it"
-        )
+        raise texts.NotValid(texts.extra_specs.NO_CPUS_BESIDE())
     if all(explicit.values()):
-        raise ValueError("resources:PCPU: expected no resources:VCPU beside it")
+        raise texts.NotValid(
+            texts.extra_specs.NONE_BESIDE(key="resources:PCPU", unwanted="resources:VCPU")
+        )
     if explicit["PCPU"]:
         if explicit["PCPU"] != cpus + isolated:
-            raise ValueError(f"resources:PCPU: expected {cpus + isolated}, for {cpus} CPUs")
+            raise texts.NotValid(texts.extra_specs.PCPUS(wanted=cpus + isolated, cpus=cpus))
         policy = "dedicated"
     _check_policies(policy, extra_specs)
     _check_masks(cpus, policy, extra_specs)
@@ -104,45 +101,39 @@ def _check_policies(policy: str | None, extra_specs: Mapping[str, str]) -> None:
     threads = extra_specs.get("hw:cpu_thread_policy")
     trait = next((key for key in extra_specs if _THREADS_KEY.match(key)), None)
     if threads and trait:
-        raise ValueError(
-            f"hw:cpu_thread_policy: expected no trait:{nova_requests.HYPERTHREADING} beside it"
+        raise texts.NotValid(
+            texts.extra_specs.NONE_BESIDE(
+                key="hw:cpu_thread_policy", unwanted=f"trait:{nova_requests.HYPERTHREADING}"
+            )
         )
     if policy in ("dedicated", "mixed"):
         return
     if threads or trait:
         name = "hw:cpu_thread_policy" if threads else trait
-        raise ValueError(f"{name}: expected hw:cpu_policy=dedicated or mixed")
+        raise texts.NotValid(texts.extra_specs.CPU_POLICY(key=name))
     if extra_specs.get("hw:emulator_threads_policy") == "isolate":
-        raise ValueError("hw:emulator_threads_policy: expected hw:cpu_policy=dedicated or mixed")
+        raise texts.NotValid(texts.extra_specs.CPU_POLICY(key="hw:emulator_threads_policy"))
     if nova_requests.is_true(extra_specs.get("hw:cpu_realtime")):
-        raise ValueError("hw:cpu_realtime: expected hw:cpu_policy=dedicated or mixed")
+        raise texts.NotValid(texts.extra_specs.CPU_POLICY(key="hw:cpu_realtime"))
 
 
 def _check_masks(cpus: int, policy: str | None, extra_specs: Mapping[str, str]) -> None:
     dedicated = _mask("hw:cpu_dedicated_mask", cpus, extra_specs)
     if dedicated is not None and policy != "mixed":
-        raise ValueError("hw:cpu_dedicated_mask: expected hw:cpu_policy=mixed")
+        raise texts.NotValid(texts.extra_specs.CPU_POLICY_MIXED(key="hw:cpu_dedicated_mask"))
     if dedicated in (0, cpus):
-        raise ValueError("hw:cpu_dedicated_mask: expected some of the CPUs, but not all")
+        raise texts.NotValid(texts.extra_specs.SOME_CPUS(key="hw:cpu_dedicated_mask"))
     realtime = None
     if nova_requests.is_true(extra_specs.get("hw:cpu_realtime")):
         realtime = _mask("hw:cpu_realtime_mask", cpus, extra_specs)
         realtime = cpus if realtime is None else realtime
         if not realtime or (realtime == cpus and "hw:emulator_threads_policy" not in extra_specs):
-            raise ValueError("hw:cpu_realtime_mask: expected some of the CPUs, but not all")
+            raise texts.NotValid(texts.extra_specs.SOME_CPUS(key="hw:cpu_realtime_mask"))
     if policy == "mixed" and (dedicated is None) == (realtime is None):
-        raise ValueError(
-            "hw:cpu_policy: expected, beside mixed, either hw:cpu_dedicated_mask or "
-            "hw:cpu_realtime=yes with hw:cpu_realtime_mask"
-        )
+        raise texts.NotValid(texts.extra_specs.MASK_BESIDE_MIXED())
 
 
 def _mask(key: str, cpus: int, extra_specs: Mapping[str, str]) -> int | None:
     """The number of the CPUs of a mask; None if there is no mask."""
     text = extra_specs.get(key)
-    if not text:
-        return None
-    try:
-        return cpu_masks.count(text, cpus)
-    except ValueError as error:
-        raise ValueError(f"{key}: {error}") from None
+    return cpu_masks.count(text, cpus, key) if text else None

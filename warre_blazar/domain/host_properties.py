@@ -10,6 +10,8 @@ import operator
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from warre_blazar import texts
+
 OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
     "==": operator.eq,
     "=": operator.eq,
@@ -20,9 +22,6 @@ OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
     "<": operator.lt,
 }
 
-_EXPECTED = (
-    'expected a JSON expression such as ["==", "$gpu", "a100"] or ["and", ["==", ...], [">=", ...]]'
-)
 _MAX_DEPTH = 16
 
 #: One comparison: the property's name, the operator, and the value.
@@ -33,14 +32,14 @@ def parse(text: str | None) -> list[Comparison]:
     """The comparisons of an expression. A host must satisfy all of them.
 
     :returns: an empty list for None, a blank text, and an empty JSON list.
-    :raises ValueError: the text isn't an expression. The error says what was expected.
+    :raises NotValid: the text isn't an expression.
     """
     if text is None or not text.strip():
         return []
     try:
         expression = json.loads(text)
     except (ValueError, RecursionError):
-        raise ValueError(_EXPECTED) from None
+        raise texts.NotValid(texts.expected.HOST_PROPERTIES()) from None
     if expression == []:
         return []
     return _flatten(expression, 0)
@@ -48,7 +47,7 @@ def parse(text: str | None) -> list[Comparison]:
 
 def _flatten(expression: Any, depth: int) -> list[Comparison]:
     if not isinstance(expression, list) or not expression or depth > _MAX_DEPTH:
-        raise ValueError(_EXPECTED)
+        raise texts.NotValid(texts.expected.HOST_PROPERTIES())
     head, *rest = expression
     if head == "and" and rest:
         return [c for part in rest for c in _flatten(part, depth + 1)]
@@ -56,7 +55,7 @@ def _flatten(expression: Any, depth: int) -> list[Comparison]:
         name, value = rest
         if isinstance(name, str) and isinstance(value, str) and name[:1] == "$" and name[1:]:
             return [(name[1:], head, value)]
-    raise ValueError(_EXPECTED)
+    raise texts.NotValid(texts.expected.HOST_PROPERTIES())
 
 
 def satisfied(comparisons: list[Comparison], properties: Mapping[str, Any]) -> bool:

@@ -4,6 +4,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
+from warre_blazar import texts
 from warre_blazar.errors import exceptions
 from warre_blazar.fields.reservations import Reservation
 
@@ -43,6 +44,6 @@ def checked(values: Mapping[str, Any]) -> Labels:
         try:
             if value is not None:
                 getattr(Reservation, name).kind.validate(value)
-        except ValueError as error:
-            raise exceptions.InvalidField(name, str(error)) from error
+        except texts.NotValid as error:
+            raise exceptions.InvalidField(name, error.expected) from error
     return Labels(**given)

@@ -21,9 +21,10 @@ from collections.abc import Iterator
 
 from dateutil import rrule
 
-from warre_blazar import times
+from warre_blazar import texts, times
 from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import exceptions
+from warre_blazar.texts import Said
 
 _FREQUENCIES = ("DAILY", "WEEKLY", "MONTHLY", "YEARLY")
 _PARTS = {
@@ -65,10 +66,7 @@ class Recurrence:
         """
         parts = _parts(self.rule)
         if self.is_endless and not endless:
-            raise _refused(
-                "expected an end: add COUNT (how many times) or UNTIL (the last day), as in "
-                f"{self.rule};COUNT=12"
-            )
+            raise _refused(texts.expected.RULE_END(rule=self.rule))
         count, ends = (None, None) if endless else self._end(parts, most)
         limits = [moment for moment in (ends, until) if moment is not None]
         found = itertools.takewhile(
@@ -76,13 +74,13 @@ class Recurrence:
         )
         starts = list(itertools.islice(found, count or most + 1))
         if len(starts) > most and limits:
-            raise _refused(f"expected at most {most} occurrences")
+            raise _refused(texts.expected.RULE_TOO_MANY(most=most))
         if len(starts) < (count or 0) or any(limit > self._horizon for limit in limits):
-            raise _refused(f"expected an end within {times.SERIES_YEARS} years")
+            raise _refused(texts.expected.RULE_TOO_LONG(years=times.SERIES_YEARS))
         spans = [self._span(local) for local in starts[:most]]
         for one, other in itertools.pairwise(spans):
             if other.start - one.start < times.OCCURRENCES_APART:
-                raise _refused("expected occurrences that start at least an hour apart")
+                raise _refused(texts.expected.RULE_TOO_CLOSE())
         return spans
 
     @property
@@ -93,10 +91,10 @@ class Recurrence:
     def _end(self, parts: dict[str, str], most: int) -> tuple[int | None, datetime.datetime | None]:
         """The number of occurrences and the last local start that the rule names."""
         if "COUNT" in parts and "UNTIL" in parts:
-            raise _refused("expected either COUNT or UNTIL")
+            raise _refused(texts.expected.RULE_ONE_END())
         if "COUNT" in parts:
             if not _WHOLE.fullmatch(parts["COUNT"]) or int(parts["COUNT"]) > most:
-                raise _refused(f"expected a COUNT from 1 to {most}")
+                raise _refused(texts.expected.RULE_COUNT(most=most))
             return int(parts["COUNT"]), None
         return None, self._until(parts["UNTIL"]) if "UNTIL" in parts else None
 
@@ -113,7 +111,7 @@ class Recurrence:
             there = moment.replace(tzinfo=datetime.UTC).astimezone(_zone(self.timezone))
             return there.replace(tzinfo=None)
         except (ValueError, OverflowError):
-            raise _refused("expected an UNTIL such as 20261231 or 20261231T230000Z") from None
+            raise _refused(texts.expected.RULE_UNTIL()) from None
 
     def _locals(self, parts: dict[str, str]) -> Iterator[datetime.datetime]:
         """The local starts of the rule within ``times.SERIES_YEARS``, without regard to its end."""
@@ -131,9 +129,9 @@ class Recurrence:
                 is_first = False
                 yield local
         except (ValueError, TypeError, IndexError, KeyError, AttributeError, OverflowError):
-            raise _refused("expected a rule as in RFC 5545") from None
+            raise _refused(texts.expected.RULE()) from None
         if is_first:
-            raise exceptions.InvalidField("start", "expected a start of the rule")
+            raise exceptions.InvalidField("start", texts.expected.RULE_START())
 
     def _span(self, local: datetime.datetime) -> Span:
         try:
@@ -141,15 +139,14 @@ class Recurrence:
             start = aware.astimezone(datetime.UTC).replace(tzinfo=None)
             return Span(start, start + self.length)
         except OverflowError:
-            raise exceptions.InvalidField("start", "expected a time before the year 9000") from None
+            raise exceptions.InvalidField("start", texts.expected.RULE_YEAR()) from None
 
 
 def _zone(name: str) -> zoneinfo.ZoneInfo:
     try:
         return zoneinfo.ZoneInfo(name)
     except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
-        expected = "expected the name of a time zone such as Europe/Berlin"
-        raise exceptions.InvalidField("timezone", expected) from None
+        raise exceptions.InvalidField("timezone", texts.expected.TIMEZONE()) from None
 
 
 def _parts(text: str) -> dict[str, str]:
@@ -160,18 +157,18 @@ def _parts(text: str) -> dict[str, str]:
     parts: dict[str, str] = {}
     # Python and dateutil read the digits of all scripts.
     if not text.isascii():
-        raise _refused("expected a rule as in RFC 5545, in ASCII")
+        raise _refused(texts.expected.RULE_ASCII())
     if "FREQ=" not in text.upper():
-        raise _refused("expected a FREQ, as in FREQ=WEEKLY;COUNT=10")
+        raise _refused(texts.expected.RULE_FREQ())
     for part in text.upper().removeprefix("RRULE:").split(";"):
         name, equals, value = part.partition("=")
         if not equals or not value or name in parts or name not in _PARTS:
-            raise _refused(f"expected each of {', '.join(sorted(_PARTS))} at most once")
+            raise _refused(texts.expected.RULE_PARTS(known=sorted(_PARTS)))
         parts[name] = value
     if parts.get("FREQ") not in _FREQUENCIES:
-        raise _refused(f"expected a FREQ of {', '.join(_FREQUENCIES)}")
+        raise _refused(texts.expected.RULE_FREQ_OF(known=_FREQUENCIES))
     if not _WHOLE.fullmatch(parts.get("INTERVAL", "1")):
-        raise _refused("expected an INTERVAL from 1 to 9999")
+        raise _refused(texts.expected.RULE_INTERVAL())
     return parts
 
 
@@ -200,5 +197,5 @@ def _in_year(moment: datetime.datetime, year: int) -> datetime.datetime:
         return moment.replace(year=year, month=3, day=1)
 
 
-def _refused(expected: str) -> exceptions.InvalidField:
+def _refused(expected: Said) -> exceptions.InvalidField:
     return exceptions.InvalidField(_NAME, expected)

@@ -3,7 +3,7 @@
 import datetime
 from collections.abc import Sequence
 
-from warre_blazar import times
+from warre_blazar import texts, times
 from warre_blazar.domain.flavor import Flavor
 from warre_blazar.domain.waits import Wait
 from warre_blazar.errors import exceptions
@@ -17,11 +17,11 @@ def check_times(wait: Wait) -> None:
     # An expiry can't be later than the last start.
     last_start = wait.window.end - wait.length
     if last_start < wait.window.start:
-        raise exceptions.InvalidField("to", "expected a time at least as many hours after from")
+        raise exceptions.InvalidField("to", texts.expected.HOURS_AFTER(other="from"))
     if wait.is_over(wait.created_at):
         if wait.expires_at < last_start:
-            raise exceptions.InvalidField("expires_at", "expected a time in the future")
-        raise exceptions.InvalidField("to", "expected a time at least as many hours after now")
+            raise exceptions.InvalidField("expires_at", texts.expected.FUTURE())
+        raise exceptions.InvalidField("to", texts.expected.HOURS_AFTER(other="now"))
 
 
 def check_flavors(wait: Wait, offered: Sequence[Flavor], *, any_length: bool = False) -> None:
@@ -36,15 +36,15 @@ def check_flavors(wait: Wait, offered: Sequence[Flavor], *, any_length: bool = F
     """
     offered = [flavor for flavor in offered if flavor.active]
     if not offered:
-        raise exceptions.InvalidField("flavor_id", "expected a flavor that is active")
+        raise exceptions.InvalidField("flavor_id", texts.expected.ACTIVE_FLAVOR())
     most = max(flavor.most_instances for flavor in offered)
     if wait.instance_count > most:
-        raise exceptions.InvalidField("instance_count", f"expected at most {most}", most)
+        raise exceptions.InvalidField("instance_count", texts.expected.AT_MOST(at_most=most))
     offered = [flavor for flavor in offered if wait.instance_count <= flavor.most_instances]
     longest = max(_longest(flavor, any_length) for flavor in offered)
     if wait.length > longest:
         hours = longest // times.HOUR
-        raise exceptions.InvalidField("hours", f"expected at most {hours}", hours)
+        raise exceptions.InvalidField("hours", texts.expected.AT_MOST(at_most=hours))
     offered = [flavor for flavor in offered if wait.length <= _longest(flavor, any_length)]
     refused = [_wrong_time(wait, flavor) for flavor in offered]
     if all(refused):
@@ -63,20 +63,16 @@ def _longest(flavor: Flavor, any_length: bool) -> datetime.timedelta:
 def _wrong_time(wait: Wait, flavor: Flavor) -> exceptions.InvalidField | None:
     """The field of a wait because of which its times and those of a flavor don't meet, if any."""
     start = max(wait.window.start, wait.created_at.replace(second=0, microsecond=0))
-    hours = f"{wait.length / times.HOUR:g}"
+    hours = wait.length / times.HOUR
     if flavor.start is not None and flavor.start > start:
         start = flavor.start
         if wait.window.end - wait.length < start:
             return exceptions.InvalidField(
-                "to",
-                f"expected a time at least {hours} hours after {_iso(start)}, from which on the "
-                "flavor can be booked",
+                "to", texts.expected.AFTER_FLAVOR_START(hours=hours, start=start)
             )
     if flavor.end is not None and flavor.end - wait.length < start:
         return exceptions.InvalidField(
-            "from",
-            f"expected a time at least {hours} hours before {_iso(flavor.end)}, until which the "
-            "flavor can be booked",
+            "from", texts.expected.BEFORE_FLAVOR_END(hours=hours, end=flavor.end)
         )
     if flavor.max_days_ahead is not None:
         # The later the wait is served, the later its reservation may end.
@@ -84,11 +80,8 @@ def _wrong_time(wait: Wait, flavor: Flavor) -> exceptions.InvalidField | None:
         if wait.expires_at < earliest:
             return exceptions.InvalidField(
                 "expires_at",
-                f"expected a time from {_iso(earliest)} on: before that the reservation would end "
-                f"more than {flavor.max_days_ahead} days ahead",
+                texts.expected.LATER_EXPIRY(
+                    earliest=earliest, max_days_ahead=flavor.max_days_ahead
+                ),
             )
     return None
-
-
-def _iso(moment: datetime.datetime) -> str:
-    return f"{moment.isoformat()}+00:00"

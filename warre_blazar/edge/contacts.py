@@ -5,7 +5,7 @@ from typing import Any
 
 from oslo_config import cfg
 
-from warre_blazar import conf, times
+from warre_blazar import conf, texts, times
 from warre_blazar.db import addresses as stored
 from warre_blazar.db import series, session, waits
 from warre_blazar.domain import addresses
@@ -36,13 +36,16 @@ def checked(labels: Labels, user_id: str | None, kept: str | None = None) -> Lab
     is_stopped = is_listed and _is_stopped(contact)
     if is_listed and not is_stopped:
         return labels
-    own, expected = _own(user_id)
+    own, said = _own(user_id)
     if addresses.is_same(contact, own):
         return labels
     if is_stopped:
-        expected += f"; the owner of {contact} has stopped messages from here"
+        expected = texts.expected.CONTACT_STOPPED(own=said, contact=contact)
     elif domains:
-        expected += f", or one that ends with {', '.join(f'@{name}' for name in domains)}"
+        endings = [f"@{name}" for name in domains]
+        expected = texts.expected.CONTACT_OF_DOMAIN(own=said, domains=endings)
+    else:
+        expected = texts.expected.CONTACT(own=said)
     raise exceptions.InvalidField("contact", expected)
 
 
@@ -65,13 +68,13 @@ def _is_stopped(contact: str) -> bool:
         return stored.is_stopped(db, addresses.mailbox_of(contact))
 
 
-def _own(user_id: str | None) -> tuple[str | None, str]:
+def _own(user_id: str | None) -> tuple[str | None, texts.Said]:
     """The address that Keystone has for a user, and which contact the user can give."""
     try:
         user = people.recent_user(user_id, times.USER_KNOWN_FOR) if user_id else None
     except (exceptions.ServiceUnavailable, exceptions.ServiceRefused):
-        return None, "expected your own address, which Keystone doesn't tell at the moment"
+        return None, texts.expected.OWN_ADDRESS_UNKNOWN()
     own = (user or {}).get("email")
     if not addresses.is_address(own):
-        return None, "expected your own address, but Keystone has none for you"
-    return own, f"expected your own address, {own}"
+        return None, texts.expected.NO_OWN_ADDRESS()
+    return own, texts.expected.OWN_ADDRESS(address=own)

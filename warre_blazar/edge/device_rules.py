@@ -5,7 +5,7 @@ import functools
 from oslo_config import cfg
 from oslo_log import log as logging
 
-from warre_blazar import conf
+from warre_blazar import conf, texts
 from warre_blazar.domain import device_options
 from warre_blazar.domain.devices import NO_DEVICES, Rules
 from warre_blazar.errors import exceptions
@@ -51,6 +51,8 @@ def _log(message: str) -> None:
 def _rules(aliases: tuple[str, ...], *, in_placement: bool) -> Rules:
     try:
         parsed = device_options.aliases(aliases, in_placement=in_placement)
-    except ValueError as error:
-        raise exceptions.Misconfigured("[warre] pci_alias", str(error)) from None
+    except texts.NotValid as error:
+        raise exceptions.Misconfigured(
+            "[warre] pci_alias", texts.services.ALIASES(alias=error.expected)
+        ) from None
     return Rules(parsed, in_placement)

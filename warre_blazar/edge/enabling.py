@@ -2,6 +2,7 @@
 
 from oslo_config import cfg
 
+from warre_blazar import texts
 from warre_blazar.errors import exceptions
 
 cfg.CONF.import_opt("plugins", "blazar.manager.service", group="manager")
@@ -17,10 +18,7 @@ def check_v1() -> None:
     :raises Misconfigured:
     """
     if not cfg.CONF.enable_v1_api:
-        raise exceptions.Misconfigured(
-            "[DEFAULT] enable_v1_api",
-            "set it to true, or leave it out, because Blazar loads warre-blazar's API with its v1",
-        )
+        raise exceptions.Misconfigured("[DEFAULT] enable_v1_api", texts.services.V1_NEEDED())
 
 
 def check() -> None:
@@ -30,6 +28,6 @@ def check() -> None:
     """
     if PLUGIN not in cfg.CONF.manager.plugins:
         raise exceptions.Misconfigured(
-            "[manager] plugins", f"it lacks {PLUGIN}, which enables warre-blazar"
+            "[manager] plugins", texts.services.LACKS_PLUGIN(plugin=PLUGIN)
         )
     check_v1()

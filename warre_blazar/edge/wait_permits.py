@@ -2,7 +2,7 @@
 
 from blazar.context import BlazarContext
 
-from warre_blazar import policy, times
+from warre_blazar import policy, texts, times
 from warre_blazar.domain.waits import Mode, Wait
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import people
@@ -31,7 +31,7 @@ def permit(wait: Wait, max_age: float = 0.0) -> Caller:
     roles = people.roles(wait.user_id, wait.project_id) if books else []
     context = BlazarContext(user_id=wait.user_id, project_id=wait.project_id, roles=roles)
     if books and not policy.allows(context, policies.CREATE):
-        raise RoleMissing("Keystone lists no role of yours in the project that lets you book")
+        raise RoleMissing(texts.refusals.ROLE_MISSING())
     return Caller(wait.user_id, context.to_dict())
 
 
@@ -48,12 +48,7 @@ def require(wait: Wait) -> None:
         permit(wait, times.USER_JUST_READ)
     except RoleMissing as error:
         raise exceptions.Forbidden(
-            policies.CREATE,
-            f"{error}, so nobody could book for you later. A federated login has roles only while "
-            "you are logged in. Book now, wait with the mode tell, or ask for a role assignment of "
-            "your own",
+            policies.CREATE, texts.refusals.NO_ROLE_TO_BOOK(why=error.why)
         ) from None
     except NotPermitted as error:
-        raise exceptions.Refused(
-            exceptions.Forbidden.code, f"{error}, so it can't wait for anything"
-        ) from None
+        raise exceptions.Refused(texts.refusals.CANNOT_WAIT(why=error.why)) from None

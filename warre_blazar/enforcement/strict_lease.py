@@ -15,6 +15,7 @@ from typing import Any
 from blazar.enforcement.filters import base_filter
 from oslo_utils import uuidutils
 
+from warre_blazar import texts
 from warre_blazar.domain import booking_rules
 from warre_blazar.edge import conditions
 from warre_blazar.errors import blazar_errors, exceptions
@@ -43,7 +44,7 @@ class StrictLeaseFilter(base_filter.BaseFilter):
         with blazar_errors.translated():
             _check(lease_values, _CLIENT_FIELDS | _BLAZARS_OWN | _APIS_OWN)
             if "id" in lease_values and not uuidutils.is_uuid_like(lease_values["id"]):
-                raise exceptions.InvalidField("id", "expected a UUID")
+                raise exceptions.InvalidField("id", texts.expected.UUID())
             _check_user(lease_values.get("user_id"))
             reservations = lease_values["reservations"]
             booking_rules.check_types(str(r.get("resource_type")) for r in reservations)
@@ -67,22 +68,20 @@ def _check(values: Mapping[str, Any], allowed: Collection[str]) -> None:
     unknown = sorted(str(key) for key in set(values) - set(allowed))
     if unknown:
         raise exceptions.InvalidField(
-            unknown[0], f"Unknown field, expected only {', '.join(sorted(_CLIENT_FIELDS))}"
+            unknown[0], texts.expected.UNKNOWN_OF(known=sorted(_CLIENT_FIELDS))
         )
     name = values.get("name", "a name")
     if not isinstance(name, str) or not 1 <= len(name) <= _LONGEST_NAME:
-        raise exceptions.InvalidField("name", f"expected a text of 1 to {_LONGEST_NAME} characters")
+        raise exceptions.InvalidField("name", texts.expected.LENGTH(least=1, most=_LONGEST_NAME))
     if not isinstance(values.get("before_end_date"), str | None):
-        raise exceptions.InvalidField("before_end_date", "expected a time as YYYY-MM-DD HH:MM")
+        raise exceptions.InvalidField("before_end_date", texts.expected.LEASE_TIME())
     reservations = values.get("reservations", [])
     if not isinstance(reservations, list) or not all(isinstance(r, dict) for r in reservations):
-        raise exceptions.InvalidField("reservations", "expected a list of objects")
+        raise exceptions.InvalidField("reservations", texts.expected.OBJECTS())
 
 
 def _check_user(user_id: str | None) -> None:
     """Check that the lease is created for the caller, who is known from the request's context."""
     caller = conditions.caller().user_id
     if caller is not None and user_id != caller:
-        raise exceptions.InvalidField(
-            "user_id", "expected no value: a lease belongs to the user who creates it"
-        )
+        raise exceptions.InvalidField("user_id", texts.expected.OWN_LEASE())

@@ -1,54 +1,59 @@
 """The errors that this package raises on purpose.
 
-Every error has a stable ``code`` for programs, and a text for people that says what to do. Its
-``detail`` is a dict that can be written as JSON. This module contains nothing about HTTP or RPC.
-``statuses`` maps codes to statuses, and ``blazar_errors`` maps errors to Blazar exceptions.
+Every error is made of an entry on the page of texts (``texts``) and its data. So it has a stable
+``code`` for programs, and a sentence for people that says what to do. Its ``detail`` has all data
+of the sentence, as a dict that can be written as JSON. This module contains nothing about HTTP or
+RPC. ``statuses`` maps codes to statuses, and ``blazar_errors`` maps errors to Blazar exceptions.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+from warre_blazar.texts import expected, refusals, services
+from warre_blazar.texts.entries import Said
 
 
 class WarreError(Exception):
     """The base class of all errors that this package raises on purpose.
 
-    :param message: the text for people.
-    :param detail: data for programs.
+    :param said: the entry and its data.
+    :param about: further data: what the frame of the entry's sentence is about.
+    :ivar message: the English sentence, with times in UTC.
+    :ivar detail: all data, and the entry's ``reason`` if its code has several entries.
     """
 
     code = "error"
 
-    def __init__(self, message: str, **detail: Any) -> None:
-        super().__init__(message)
-        self.message = message
-        self.detail = detail
+    def __init__(self, said: Said, **about: Any) -> None:
+        self.code = said.entry.code
+        self.message = said.entry.sentence({**about, **said.data})
+        self.detail = {**about, **said.detail}
+        super().__init__(self.message)
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """The error as an object that can be written as JSON."""
+        return {"code": self.code, "message": self.message, "detail": self.detail}
 
 
 class InvalidField(WarreError):
     """A client sent a value that isn't valid; ``detail["field"]`` names the field.
 
-    :param expected: a text that says what would be valid. It usually begins with "expected".
-    :param at_most: the largest valid number, if the number is too large for a reason that depends
-        on more than the field. Programs read it from ``detail``.
+    :param said: what would be valid.
     """
 
     code = "invalid_field"
 
-    def __init__(self, field: str, expected: str, at_most: int | None = None) -> None:
-        more = {} if at_most is None else {"at_most": at_most}
-        super().__init__(f"{field}: {expected}", field=field, expected=expected, **more)
+    def __init__(self, field: str, said: Said) -> None:
+        super().__init__(said, field=field, expected=str(said))
 
 
 class UncarriedText(InvalidField):
     """A text contains characters that the connection to the database can't encode."""
 
     def __init__(self, field: str) -> None:
-        super().__init__(
-            field,
-            "expected no characters beyond U+FFFF, such as emoji: Blazar's connection to its "
-            "database can't carry them unless the operator sets charset=utf8mb4 in its URL",
-        )
+        super().__init__(field, expected.BASIC_PLANE())
 
 
 class DeviceNotCountable(WarreError):
@@ -56,18 +61,13 @@ class DeviceNotCountable(WarreError):
 
     :param key: the extra spec.
     :param name: the alias or the device profile.
-    :param reason: why the devices can't be counted, and what to configure.
+    :param why: why the devices can't be counted, and what to configure.
     """
 
     code = "device_not_countable"
 
-    def __init__(self, key: str, name: str, reason: str) -> None:
-        super().__init__(
-            f"extra_specs: the devices of {key} {name} can't be counted: {reason}",
-            field="extra_specs",
-            key=key,
-            name=name,
-        )
+    def __init__(self, key: str, name: str, why: Said) -> None:
+        super().__init__(why, field="extra_specs", key=key, name=name)
 
 
 class InvalidPeriod(WarreError):
@@ -77,12 +77,16 @@ class InvalidPeriod(WarreError):
 
 
 class FlavorNotFound(WarreError):
-    """The flavor doesn't exist, or the caller may not see it."""
+    """The flavor doesn't exist, or the caller may not see it.
+
+    :param of_several: whether the request names several flavors.
+    """
 
     code = "flavor_not_found"
 
-    def __init__(self, ref: str, message: str = "Flavor does not exist") -> None:
-        super().__init__(message, flavor=ref)
+    def __init__(self, ref: str, *, of_several: bool = False) -> None:
+        entry = refusals.SOME_FLAVOR_NOT_FOUND if of_several else refusals.FLAVOR_NOT_FOUND
+        super().__init__(entry(flavor=ref))
 
 
 class FlavorAmbiguous(WarreError):
@@ -95,11 +99,8 @@ class FlavorAmbiguous(WarreError):
     code = "flavor_ambiguous"
 
     def __init__(self, name: str, flavors: Sequence[dict[str, Any]]) -> None:
-        ids = ", ".join(each["id"] for each in flavors)
         super().__init__(
-            f"{len(flavors)} flavors are named {name!r}; give the id of one: {ids}",
-            flavor=name,
-            flavors=list(flavors),
+            refusals.FLAVOR_AMBIGUOUS(flavor=name, flavors=list(flavors), count=len(flavors))
         )
 
 
@@ -112,7 +113,7 @@ class FlavorNotAccessible(WarreError):
     code = "flavor_not_accessible"
 
     def __init__(self, ref: str) -> None:
-        super().__init__("Flavor does not exist", flavor=ref)
+        super().__init__(refusals.FLAVOR_HIDDEN(flavor=ref))
 
 
 class FlavorInUse(WarreError):
@@ -124,7 +125,7 @@ class FlavorInUse(WarreError):
     code = "flavor_in_use"
 
     def __init__(self, flavor_id: str, reservations: int) -> None:
-        super().__init__(f"Flavor {flavor_id} is in use", flavor=flavor_id, count=reservations)
+        super().__init__(refusals.FLAVOR_IN_USE(flavor=flavor_id, count=reservations))
 
 
 class FlavorNotBookable(WarreError):
@@ -139,12 +140,8 @@ class FlavorNotBookable(WarreError):
     - The booking ends too far ahead, or is extended too early.
     - The project's other reservations of the flavor are too many, or too near.
 
-    :param code: the code of the term that refuses the booking, such as ``flavor_inactive``.
+    The error's code is that of the term that refuses the booking, such as ``flavor_inactive``.
     """
-
-    def __init__(self, code: str, message: str, **detail: Any) -> None:
-        super().__init__(message, **detail)
-        self.code = code
 
 
 class SlotsExhausted(WarreError):
@@ -158,12 +155,7 @@ class SlotsExhausted(WarreError):
     code = "slots_exhausted"
 
     def __init__(self, asked: int, free: int, slots: int) -> None:
-        super().__init__(
-            f"No capacity: {asked} asked, at most {free} of {slots} slots are free throughout",
-            asked=asked,
-            free=free,
-            slots=slots,
-        )
+        super().__init__(refusals.SLOTS_EXHAUSTED(asked=asked, free=free, slots=slots))
 
 
 class HostsExhausted(WarreError):
@@ -177,14 +169,12 @@ class HostsExhausted(WarreError):
     code = "hosts_exhausted"
 
     def __init__(self, asked: int, free: int, matching: int, affinity: bool | None = None) -> None:
-        where = {None: "", True: " on one host", False: " on hosts of their own"}[affinity]
-        super().__init__(
-            f"No capacity: {asked} asked{where}, the {matching} matching hosts have room for "
-            f"{free}",
-            asked=asked,
-            free=free,
-            matching=matching,
-        )
+        entry = {
+            None: refusals.HOSTS_EXHAUSTED,
+            True: refusals.ONE_HOST_EXHAUSTED,
+            False: refusals.OWN_HOSTS_EXHAUSTED,
+        }[affinity]
+        super().__init__(entry(asked=asked, free=free, matching=matching))
 
 
 class NoHostMatches(WarreError):
@@ -201,30 +191,15 @@ class NoHostMatches(WarreError):
     def __init__(
         self, asked: int, matching: int, *, registered: bool = True, closed: int = 0
     ) -> None:
-        why = "none has the properties, the zone and the traits that the flavor asks for"
-        advice = "book another flavor, or ask the operator"
-        if not registered:
-            why = "Blazar has no host yet"
-            advice = "ask the operator to register hosts (openstack reservation host create)"
-        if matching:
-            hosts = "1 host has" if matching == 1 else f"{matching} hosts have"
-            why = (
-                f"{hosts} the properties, the zone and the traits that the flavor asks for, but "
-                "too little room for one instance"
-            )
+        entry, more = refusals.NO_HOST_MATCHES, {}
         if closed:
-            those = "the only host that does is"
-            if closed > 1:
-                those = f"the {closed} hosts that do are"
-            why = f"{those} closed for bookings now, because of a failure or the operator's work"
-            advice = "book another flavor, or ask the operator when this ends"
-        super().__init__(
-            f"No host matches this flavor: {why}; {advice}",
-            asked=asked,
-            free=0,
-            matching=matching,
-            **({"closed": closed} if closed else {}),
-        )
+            entry = refusals.HOST_CLOSED if closed == 1 else refusals.HOSTS_CLOSED
+            more = {"closed": closed}
+        elif matching:
+            entry = refusals.HOSTS_TOO_SMALL
+        elif not registered:
+            entry = refusals.NO_HOSTS
+        super().__init__(entry(asked=asked, free=0, matching=matching, **more))
 
 
 class TryAgain(WarreError):
@@ -233,7 +208,7 @@ class TryAgain(WarreError):
     code = "try_again"
 
     def __init__(self) -> None:
-        super().__init__("Too many bookings at the same time; nothing was booked, try again")
+        super().__init__(refusals.TRY_AGAIN())
 
 
 class ReservationNotFound(WarreError):
@@ -242,7 +217,7 @@ class ReservationNotFound(WarreError):
     code = "reservation_not_found"
 
     def __init__(self, ref: str) -> None:
-        super().__init__(f"Reservation {ref} doesn't exist", reservation=ref)
+        super().__init__(refusals.RESERVATION_NOT_FOUND(reservation=ref))
 
 
 class SeriesNotFound(WarreError):
@@ -251,7 +226,7 @@ class SeriesNotFound(WarreError):
     code = "series_not_found"
 
     def __init__(self, ref: str) -> None:
-        super().__init__(f"Series {ref} doesn't exist", series=ref)
+        super().__init__(refusals.SERIES_NOT_FOUND(series=ref))
 
 
 class SeriesEnded(WarreError):
@@ -260,9 +235,7 @@ class SeriesEnded(WarreError):
     code = "series_ended"
 
     def __init__(self, series_id: str) -> None:
-        super().__init__(
-            f"Series {series_id} was ended while it was being booked", series=series_id
-        )
+        super().__init__(refusals.SERIES_ENDED(series=series_id))
 
 
 class SeriesRefused(WarreError):
@@ -274,12 +247,8 @@ class SeriesRefused(WarreError):
     code = "series_refused"
 
     def __init__(self, refused: Sequence[dict[str, Any]], asked: int) -> None:
-        first = refused[0]
         super().__init__(
-            f"Nothing was booked: {len(refused)} of {asked} occurrences can't be booked. The first "
-            f"starts at {first['start']}: {first['message']}",
-            asked=asked,
-            refused=list(refused),
+            refusals.SERIES_REFUSED(count=len(refused), asked=asked, refused=list(refused))
         )
 
 
@@ -292,11 +261,7 @@ class MixedLease(WarreError):
     code = "mixed_lease"
 
     def __init__(self, others: Sequence[str]) -> None:
-        super().__init__(
-            "A lease with flavor:slot reservations can't have reservations of other types "
-            f"({', '.join(others)}); make two leases",
-            types=list(others),
-        )
+        super().__init__(refusals.MIXED_LEASE(types=list(others)))
 
 
 class LeaseShared(WarreError):
@@ -310,10 +275,10 @@ class LeaseShared(WarreError):
     code = "lease_shared"
 
     def __init__(self, lease_id: str, changing: str = "") -> None:
-        advice = "change or delete the lease instead"
         if changing:
-            advice = f"{changing} can only be changed in a lease of one reservation"
-        super().__init__(f"Lease {lease_id} holds other reservations too; {advice}", lease=lease_id)
+            super().__init__(refusals.SHARED_FIELD(lease=lease_id, field=changing))
+        else:
+            super().__init__(refusals.LEASE_SHARED(lease=lease_id))
 
 
 class FixedValue(WarreError):
@@ -322,7 +287,7 @@ class FixedValue(WarreError):
     code = "fixed_value"
 
     def __init__(self, field: str) -> None:
-        super().__init__(f"{field} can't be changed; make another reservation", field=field)
+        super().__init__(refusals.FIXED_VALUE(field=field))
 
 
 class ChangedSinceShown(WarreError):
@@ -336,12 +301,8 @@ class ChangedSinceShown(WarreError):
     code = "changed_since_shown"
 
     def __init__(self, fields: dict[str, Any], *, partly: bool = False) -> None:
-        done = "the rest of the change is done" if partly else "nothing was written"
-        super().__init__(
-            f"Changed by somebody else since you have seen it: {', '.join(fields)}; {done}. Look "
-            "again, and repeat what you still want",
-            fields=fields,
-        )
+        entry = refusals.PARTLY_CHANGED if partly else refusals.CHANGED_SINCE_SHOWN
+        super().__init__(entry(fields=fields))
 
 
 class InvalidState(WarreError):
@@ -354,23 +315,28 @@ class Forbidden(WarreError):
     """A policy doesn't allow the caller's request.
 
     :param action: the policy rule.
-    :param message: a text for the user in addition to the rule, for instance about what is allowed.
+    :param said: what the user should know in addition to the rule, for instance what is allowed.
     """
 
     code = "forbidden"
 
-    def __init__(self, action: str, message: str = "") -> None:
-        refusal = f"Policy doesn't allow {action} to be performed"
-        super().__init__(f"{message} ({refusal})" if message else refusal, action=action)
+    def __init__(self, action: str, said: Said | None = None) -> None:
+        if said is None:
+            super().__init__(refusals.FORBIDDEN(action=action))
+        else:
+            super().__init__(said, action=action)
 
 
 class ServiceUnavailable(WarreError):
-    """Nova, Placement, Keystone, the database or the manager doesn't answer."""
+    """Nova, Placement, Keystone, the database or the manager doesn't answer.
+
+    :param service: the name of the service, or one of the nouns ``services.NOUNS``.
+    """
 
     code = "service_unavailable"
 
-    def __init__(self, service: str, reason: str) -> None:
-        super().__init__(f"{service} is not available ({reason}); try again later", service=service)
+    def __init__(self, service: str, said: Said) -> None:
+        super().__init__(said, service=service)
 
 
 class DatabaseUnavailable(ServiceUnavailable):
@@ -380,9 +346,12 @@ class DatabaseUnavailable(ServiceUnavailable):
     """
 
     def __init__(self, error: BaseException) -> None:
-        missing = "this package's tables are missing: the operator runs warre-blazar-manage setup"
-        reason = missing if tables_are_missing(str(error)) else type(error).__name__
-        super().__init__("The database", reason)
+        super().__init__(
+            "The database",
+            services.TABLES_MISSING()
+            if tables_are_missing(str(error))
+            else services.SAID(said=type(error).__name__),
+        )
 
 
 #: What MariaDB, PostgreSQL and SQLite say if a table of this package doesn't exist.
@@ -398,7 +367,7 @@ class Busy(ServiceUnavailable):
     """This process of the API already computes as much as it may at a time."""
 
     def __init__(self) -> None:
-        super().__init__("The API", "it is busy with other series or maintenance windows")
+        super().__init__("The API", services.BUSY())
 
 
 class ServiceTimedOut(ServiceUnavailable):
@@ -411,27 +380,19 @@ class IdempotencyKeyReused(WarreError):
     code = "idempotency_key_reused"
 
     def __init__(self) -> None:
-        super().__init__(
-            "Idempotency-Key: this key was sent with another request within the last day; send a "
-            "new key with each new request",
-            field="Idempotency-Key",
-        )
+        super().__init__(refusals.IDEMPOTENCY_KEY_REUSED(), field="Idempotency-Key")
 
 
 class NoAnswer(WarreError):
     """The manager took too long, and may or may not have fulfilled the request.
 
-    :param perhaps: a clause about what may have happened, such as "reservation 7 has changed".
+    :param perhaps: what may have happened.
     """
 
     code = "no_answer"
 
-    def __init__(self, lease_name: str, perhaps: str) -> None:
-        super().__init__(
-            f"The reservation manager didn't answer in time, but perhaps {perhaps}: look before "
-            "you try again",
-            lease_name=lease_name,
-        )
+    def __init__(self, lease_name: str, perhaps: Said) -> None:
+        super().__init__(perhaps, lease_name=lease_name)
 
 
 class ServiceRefused(WarreError):
@@ -439,8 +400,8 @@ class ServiceRefused(WarreError):
 
     code = "service_refused"
 
-    def __init__(self, service: str, reason: str) -> None:
-        super().__init__(f"{service} refused: {reason}", service=service)
+    def __init__(self, service: str, said: Said) -> None:
+        super().__init__(said, service=service)
 
 
 class RequestInvalid(ServiceRefused):
@@ -448,11 +409,19 @@ class RequestInvalid(ServiceRefused):
 
 
 class Refused(WarreError):
-    """A refusal that has no class of its own, such as a refusal by the manager or by Pecan."""
+    """A refusal that has no class of its own."""
 
-    def __init__(self, code: str, message: str, **detail: Any) -> None:
-        super().__init__(message, **detail)
-        self.code = code
+
+class Relayed(Refused):
+    """An error in the words of another program, such as the manager, Blazar or Pecan.
+
+    :param document: the error's ``code``, ``message`` and ``detail``.
+    """
+
+    def __init__(self, document: Mapping[str, Any]) -> None:
+        self.code, self.message = document["code"], document["message"]
+        self.detail = document["detail"]
+        Exception.__init__(self, self.message)
 
 
 class WaitNotFound(WarreError):
@@ -461,7 +430,7 @@ class WaitNotFound(WarreError):
     code = "wait_not_found"
 
     def __init__(self, ref: str) -> None:
-        super().__init__(f"Wait {ref} doesn't exist", wait=ref)
+        super().__init__(refusals.WAIT_NOT_FOUND(wait=ref))
 
 
 class WaitOver(WarreError):
@@ -470,8 +439,8 @@ class WaitOver(WarreError):
     code = "wait_over"
 
     def __init__(self, wait_id: str, state: str | None = None) -> None:
-        text = f"Wait {wait_id} is no longer waiting"
-        super().__init__(f"{text}: it is {state}" if state else text, wait=wait_id, status=state)
+        entry = refusals.WAIT_OVER if state else refusals.WAIT_JUST_OVER
+        super().__init__(entry(wait=wait_id, status=state))
 
 
 class TooManyWaits(WarreError):
@@ -483,10 +452,7 @@ class TooManyWaits(WarreError):
     code = "too_many_waits"
 
     def __init__(self, limit: int) -> None:
-        super().__init__(
-            f"Your project has {limit} waits already, which is the limit; delete one of them first",
-            limit=limit,
-        )
+        super().__init__(refusals.TOO_MANY_WAITS(limit=limit))
 
 
 class WindowNotFound(WarreError):
@@ -495,7 +461,7 @@ class WindowNotFound(WarreError):
     code = "window_not_found"
 
     def __init__(self, ref: str) -> None:
-        super().__init__(f"MaintenanceWindow {ref} doesn't exist", window=ref)
+        super().__init__(refusals.WINDOW_NOT_FOUND(window=ref))
 
 
 class WindowConflict(WarreError):
@@ -512,10 +478,7 @@ class WindowConflict(WarreError):
         self, flavor_id: str | None, reservations: Sequence[dict[str, Any]] = (), total: int = 0
     ) -> None:
         super().__init__(
-            "Maintenance window conflicts with existing reservations",
-            flavor=flavor_id,
-            reservations=list(reservations),
-            total=total,
+            refusals.WINDOW_CONFLICT(flavor=flavor_id, reservations=list(reservations), total=total)
         )
 
 
@@ -525,7 +488,7 @@ class AccessExists(WarreError):
     code = "access_exists"
 
     def __init__(self, flavor: str, project_id: str) -> None:
-        super().__init__("Already exists", flavor=flavor, project=project_id)
+        super().__init__(refusals.ACCESS_EXISTS(flavor=flavor, project=project_id))
 
 
 class AccessNotFound(WarreError):
@@ -534,7 +497,7 @@ class AccessNotFound(WarreError):
     code = "access_not_found"
 
     def __init__(self, ref: str) -> None:
-        super().__init__(f"FlavorProject {ref} doesn't exist", flavorproject=ref)
+        super().__init__(refusals.ACCESS_NOT_FOUND(flavorproject=ref))
 
 
 class InMaintenance(WarreError):
@@ -543,7 +506,7 @@ class InMaintenance(WarreError):
     code = "maintenance"
 
     def __init__(self) -> None:
-        super().__init__("Reservation conflicts with a maintenance window")
+        super().__init__(refusals.IN_MAINTENANCE())
 
 
 class QuotaExceeded(WarreError):
@@ -556,10 +519,7 @@ class QuotaExceeded(WarreError):
     code = "quota_exceeded"
 
     def __init__(self, exceeded: list[dict[str, Any]]) -> None:
-        amounts = "; ".join(
-            "{resource}: {asked} asked, {used} of {limit} used".format(**e) for e in exceeded
-        )
-        super().__init__(f"Quota exceeded for {amounts}", exceeded=exceeded)
+        super().__init__(refusals.QUOTA_EXCEEDED(exceeded=exceeded))
 
 
 class LimitsNotRegistered(WarreError):
@@ -571,20 +531,17 @@ class LimitsNotRegistered(WarreError):
     code = "limits_not_registered"
 
     def __init__(self, resources: str) -> None:
-        super().__init__(
-            f"The operator has not registered limits for {resources} in Keystone",
-            resources=resources,
-        )
+        super().__init__(services.LIMITS_NOT_REGISTERED(resources=resources))
 
 
 class Misconfigured(WarreError):
     """The request depends on a configuration option whose value can't be used.
 
     :param option: the option, with its group.
-    :param reason: what is wrong with its value.
+    :param said: what is wrong with its value.
     """
 
     code = "misconfigured"
 
-    def __init__(self, option: str, reason: str) -> None:
-        super().__init__(f"{option} is set to a value that can't be used: {reason}", option=option)
+    def __init__(self, option: str, said: Said) -> None:
+        super().__init__(said, option=option)

@@ -15,14 +15,14 @@ from warre_blazar.fields.kinds import (
     Word,
     or_null,
 )
+from warre_blazar.texts import expected
 
 # A flavor can be named in paths, in place of its id. No path leads to these names.
 _NAME = Text(
     64,
     1,
     rf"{kinds.CONTROL_OR_ENDS}|/|^\.\.?$|^freeslots$",
-    "expected printable text without a slash that neither starts nor ends with a space, and isn't "
-    '".", ".." or "freeslots"',
+    expected.FLAVOR_NAME(),
 )
 _PROSE = or_null(Text(4096, forbidden=kinds.CONTROL_IN_PROSE))
 _MIB, _GIB = Integer(unit="MiB"), Integer(0, unit="GiB")

@@ -6,12 +6,15 @@ import re
 import zoneinfo
 from typing import Any, Generic, TypeVar, cast
 
+from warre_blazar import texts
+from warre_blazar.texts import Said, expected
+
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 Schema = dict[str, Any]
 
-#: A keyword in schemas. Its value is a text that says what the field must be. If a schema doesn't
-#: have this keyword, the text is made from the rule that the client's value breaks.
+#: A keyword in schemas. Its value (``Said``) says what the field must be. If a schema doesn't have
+#: this keyword, what it must be follows from the rule that the client's value breaks.
 EXPECTED = "x-expected"
 MAX_INT = 2**31 - 1
 
@@ -42,7 +45,7 @@ class FieldKind(Generic[T_co]):
     def validate(self, value: Any) -> Any:
         """Check a value that didn't come in a body of this package's API.
 
-        :raises ValueError: the error says what was expected.
+        :raises NotValid:
         """
         return value
 
@@ -84,9 +87,9 @@ class Integer(FieldKind[int]):
     def validate(self, value: Any) -> int:
         whole = isinstance(value, int) and not isinstance(value, bool)
         if not whole or value < self.minimum:
-            raise ValueError(f"expected a whole number of at least {self.minimum}")
+            raise texts.NotValid(expected.WHOLE_NUMBER(least=self.minimum))
         if self.maximum is not None and value > self.maximum:
-            raise ValueError(f"expected a whole number of at most {self.maximum}")
+            raise texts.NotValid(expected.WHOLE_NUMBER_UP_TO(most=self.maximum))
         return value
 
 
@@ -94,14 +97,14 @@ class Text(FieldKind[str]):
     """A text.
 
     :param forbidden: a regular expression of what the text may not contain.
-    :param expected: what the text must be, for the answer to a text with forbidden parts.
+    :param allowed: what the text must be, for the answer to a text with forbidden parts.
     """
 
     def __init__(
-        self, longest: int, least: int = 0, forbidden: str = CONTROL, expected: str = ""
+        self, longest: int, least: int = 0, forbidden: str = CONTROL, allowed: Said | None = None
     ) -> None:
         body = {"type": "string", **({"minLength": least} if least else {}), "maxLength": longest}
-        reason = {EXPECTED: expected} if expected else {}
+        reason = {EXPECTED: allowed} if allowed else {}
         refused = {"type": "string", "pattern": forbidden, **reason}
         super().__init__({"type": "string"}, {**body, "not": refused})
         self._least, self._longest = least, longest
@@ -110,28 +113,28 @@ class Text(FieldKind[str]):
 
     def validate(self, value: Any) -> str:
         if not isinstance(value, str) or not self._least <= len(value) <= self._longest:
-            raise ValueError(f"expected a text of {self._least} to {self._longest} characters")
+            raise texts.NotValid(expected.LENGTH(least=self._least, most=self._longest))
         if self._forbidden.search(value):
-            raise ValueError("expected printable text without spaces at its ends")
+            raise texts.NotValid(expected.PRINTABLE())
         return value
 
 
 class _Pattern(Text):
     """A text that has a pattern.
 
-    :param expected: what the text must be, for the answer to any other text.
+    :param matching: what the text must be, for the answer to any other text.
     """
 
-    def __init__(self, longest: int, pattern: str, expected: str) -> None:
+    def __init__(self, longest: int, pattern: str, matching: Said) -> None:
         super().__init__(longest, 1)
-        self._pattern, self._expected = re.compile(pattern), expected
+        self._pattern, self._matching = re.compile(pattern), matching
         # The other bounds have texts of their own, so this one has a schema of its own.
-        self.body = {**self.body, "allOf": [{"pattern": f"^{pattern}$", EXPECTED: expected}]}
+        self.body = {**self.body, "allOf": [{"pattern": f"^{pattern}$", EXPECTED: matching}]}
 
     def validate(self, value: Any) -> str:
         text = super().validate(value)
         if not self._pattern.fullmatch(text):
-            raise ValueError(self._expected)
+            raise texts.NotValid(self._matching)
         return text
 
 
@@ -147,34 +150,28 @@ class Email(_Pattern):
         word = r"[A-Za-z0-9#$&'*+/=^_{}~-]+"
         local = rf"{word}(\.{word})*"
         label = r"[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
-        expected = "expected an email address such as alpha@example.org"
-        super().__init__(254, rf"{local}@{label}(\.{label})*", expected)
+        super().__init__(254, rf"{local}@{label}(\.{label})*", expected.EMAIL())
 
 
 class ProjectId(_Pattern):
     """The id of a project, with the characters that Keystone allows in ids."""
 
     def __init__(self) -> None:
-        expected = (
-            "expected the id of a project, which has letters, digits and hyphens; 'openstack "
-            "project list' shows it"
-        )
-        super().__init__(64, "[A-Za-z0-9-]+", expected)
+        super().__init__(64, "[A-Za-z0-9-]+", expected.PROJECT_ID())
 
 
 class TimeZone(_Pattern):
     """The name of a time zone, such as Europe/Berlin, as IANA publishes it."""
 
     def __init__(self) -> None:
-        expected = "expected the name of a time zone such as Europe/Berlin"
-        super().__init__(64, r"[A-Za-z0-9_+-]+(/[A-Za-z0-9_+-]+)*", expected)
+        super().__init__(64, r"[A-Za-z0-9_+-]+(/[A-Za-z0-9_+-]+)*", expected.TIMEZONE())
 
     def validate(self, value: Any) -> str:
         text = super().validate(value)
         try:
             zoneinfo.ZoneInfo(text)
         except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
-            raise ValueError(self._expected) from None
+            raise texts.NotValid(self._matching) from None
         return text
 
 
@@ -182,16 +179,15 @@ class Word(FieldKind[str]):
     """One of some words."""
 
     def __init__(self, *words: str) -> None:
-        expected = f"expected {' or '.join(words)}"
+        self.words, self._expected = words, expected.WORD(words=words)
         super().__init__(
             {"type": "string", "enum": list(words)},
-            {"type": "string", "enum": list(words), EXPECTED: expected},
+            {"type": "string", "enum": list(words), EXPECTED: self._expected},
         )
-        self.words = words
 
     def validate(self, value: Any) -> str:
         if not isinstance(value, str) or value not in self.words:
-            raise ValueError(f"expected {' or '.join(self.words)}")
+            raise texts.NotValid(self._expected)
         return value
 
 

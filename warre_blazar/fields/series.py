@@ -18,6 +18,7 @@ from warre_blazar.fields.kinds import (
     or_null,
 )
 from warre_blazar.fields.reservations import Reservation
+from warre_blazar.texts import NotValid, expected
 
 STATUSES = ("booking", "undoing", "ending", "booked", "ended")
 _LOCAL = r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(:00)?"
@@ -27,10 +28,9 @@ class LocalTime(FieldKind[datetime.datetime]):
     """A local time without an offset, in whole minutes."""
 
     def __init__(self) -> None:
-        expected = "expected a local time without an offset, such as 2026-12-01T09:00"
-        form = {"pattern": f"^{_LOCAL}$", kinds.EXPECTED: expected}
+        self._expected = expected.LOCAL_TIME()
+        form = {"pattern": f"^{_LOCAL}$", kinds.EXPECTED: self._expected}
         super().__init__({"type": "string"}, {"type": "string", "maxLength": 19, "allOf": [form]})
-        self.expected = expected
 
     def to_json(self, value: datetime.datetime | None) -> str | None:
         return None if value is None else value.isoformat(timespec="minutes")
@@ -41,14 +41,14 @@ class LocalTime(FieldKind[datetime.datetime]):
     def read(self, text: str) -> datetime.datetime:
         """The time in a body that has passed the schema.
 
-        :raises ValueError: there is no such time.
+        :raises NotValid: there is no such time.
         """
         try:
             moment = datetime.datetime.fromisoformat(text.strip())
         except ValueError:
-            raise ValueError(self.expected) from None
+            raise NotValid(self._expected) from None
         if moment.tzinfo is not None or moment.second or not 1970 <= moment.year < 9000:
-            raise ValueError(self.expected)
+            raise NotValid(self._expected)
         return moment
 
 

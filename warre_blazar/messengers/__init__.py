@@ -10,6 +10,7 @@ from typing import ClassVar
 
 from oslo_config import cfg
 
+from warre_blazar import texts
 from warre_blazar.domain.messages import Message
 from warre_blazar.errors.exceptions import Misconfigured, ServiceUnavailable
 from warre_blazar.services.telling.delivery import Undeliverable
@@ -50,5 +51,5 @@ def required(conf: cfg.ConfigOpts, name: str) -> str:
     """
     value = conf.warre_messages[name]
     if not value:
-        raise Misconfigured(f"[warre_messages] {name}", "a messenger needs it, and it isn't set")
+        raise Misconfigured(f"[warre_messages] {name}", texts.services.NOT_SET())
     return str(value)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from oslo_config import cfg
 
-from warre_blazar import times
+from warre_blazar import texts, times
 from warre_blazar.errors import exceptions
 from warre_blazar.fields.kinds import Email
 from warre_blazar.messengers import Message, Messenger, Undeliverable, mail, required
@@ -32,7 +32,7 @@ class SmtpMessenger(Messenger):
         self._user, self._password = options.smtp_username, options.smtp_password
         if self._user and self._security == "none":
             raise exceptions.Misconfigured(
-                "[warre_messages] smtp_security", "a login needs starttls or tls, not none"
+                "[warre_messages] smtp_security", texts.services.LOGIN_NEEDS_TLS()
             )
         if self._user:
             required(conf, "smtp_password")
@@ -91,7 +91,9 @@ class SmtpMessenger(Messenger):
                 if self._user:
                     server.login(self._user, self._password)
             except (OSError, smtplib.SMTPException) as error:
-                raise exceptions.ServiceUnavailable("The mail server", str(error)) from error
+                raise exceptions.ServiceUnavailable(
+                    "The mail server", texts.services.SAID(said=str(error))
+                ) from error
             yield server
 
     def _connect(self) -> smtplib.SMTP:
@@ -132,14 +134,18 @@ def _tls(ca_file: str | None) -> ssl.SSLContext:
     try:
         return ssl.create_default_context(cafile=ca_file)
     except OSError as error:
-        raise exceptions.Misconfigured("[warre_messages] smtp_ca_file", str(error)) from error
+        raise exceptions.Misconfigured(
+            "[warre_messages] smtp_ca_file", texts.services.FILE_SAID(said=str(error))
+        ) from error
 
 
 def _check_sender(sender: str, address: str) -> None:
     option = "[warre_messages] sender"
     if not sender.isprintable():
-        raise exceptions.Misconfigured(option, "expected one line")
+        raise exceptions.Misconfigured(option, texts.services.ONE_LINE())
     try:
         Email().validate(address)
-    except ValueError as error:
-        raise exceptions.Misconfigured(option, str(error)) from error
+    except texts.NotValid as error:
+        raise exceptions.Misconfigured(
+            option, texts.services.ADDRESS(address=error.expected)
+        ) from error

@@ -10,6 +10,7 @@ import requests
 import urllib3.exceptions
 from oslo_config import cfg
 
+from warre_blazar import texts
 from warre_blazar.errors import exceptions
 from warre_blazar.messengers import Message, Messenger, Undeliverable, required
 
@@ -34,7 +35,9 @@ class WebhookMessenger(Messenger):
         self._timeout = options.webhook_timeout
         self._verify: bool | str = options.webhook_ca_file or True
         if options.webhook_ca_file and not pathlib.Path(options.webhook_ca_file).is_file():
-            raise exceptions.Misconfigured("[warre_messages] webhook_ca_file", "there is no file")
+            raise exceptions.Misconfigured(
+                "[warre_messages] webhook_ca_file", texts.services.NO_FILE()
+            )
 
     def send(self, message: Message) -> None:
         body = json.dumps(_document(message)).encode()
@@ -59,7 +62,9 @@ class WebhookMessenger(Messenger):
                 status = answer.status_code
         except requests.RequestException as error:
             if _is_unreachable(error):
-                raise exceptions.ServiceUnavailable("The webhook", type(error).__name__) from error
+                raise exceptions.ServiceUnavailable(
+                    "The webhook", texts.services.SAID(said=type(error).__name__)
+                ) from error
             raise
         _check(status)
 

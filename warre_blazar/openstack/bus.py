@@ -8,6 +8,7 @@ import oslo_messaging
 from oslo_config import cfg
 from oslo_messaging import transport as messaging_transport
 
+from warre_blazar import texts
 from warre_blazar.errors import exceptions
 
 #: How often the driver tries to connect again before a notification counts as not sent.
@@ -58,4 +59,6 @@ class Bus:
             self._transport.error = None
             getattr(self._notifier, level)(dict(context), event_type, dict(payload))
             if self._transport.error is not None:
-                raise exceptions.ServiceUnavailable("The message bus", str(self._transport.error))
+                raise exceptions.ServiceUnavailable(
+                    "The message bus", texts.services.SAID(said=str(self._transport.error))
+                )

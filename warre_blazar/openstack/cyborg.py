@@ -6,6 +6,7 @@ from keystoneauth1 import adapter
 from keystoneauth1 import exceptions as ks_exc
 from oslo_config import cfg
 
+from warre_blazar import texts
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import keystone
 
@@ -67,6 +68,4 @@ def device_profile(url: str, name: str) -> Any:
         profiles = [each for each in answer.json()["device_profiles"] if each["name"] == name]
         return profiles[0]["groups"] if profiles else None
     except (ValueError, LookupError, TypeError) as error:
-        raise exceptions.ServiceUnavailable(
-            _SERVICE, "its answer isn't a list of device profiles"
-        ) from error
+        raise exceptions.ServiceUnavailable(_SERVICE, texts.services.NO_PROFILES()) from error

@@ -12,6 +12,7 @@ from typing import Any
 from keystoneauth1 import adapter
 from oslo_config import cfg
 
+from warre_blazar import texts
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import keystone
 
@@ -101,7 +102,7 @@ def _request(
         # The call asks for no version of the API, so keystoneauth sends no request to Glance.
         endpoint = client.get_endpoint()
         if not endpoint:
-            raise exceptions.ServiceUnavailable(_SERVICE, "Keystone's catalog doesn't list it")
+            raise exceptions.ServiceUnavailable(_SERVICE, texts.services.NOT_IN_CATALOG())
         root = endpoint.rstrip("/").removesuffix("/v2")
         answer = client.request(
             f"{root}/v2{path}", method, raise_exc=False, headers=headers, **kwargs
@@ -111,4 +112,4 @@ def _request(
     said = f"{answer.status_code} {answer.text[:200]}"
     if answer.status_code >= 500:
         raise keystone.failure(_SERVICE, answer.status_code, said)
-    raise exceptions.ServiceRefused(_SERVICE, said)
+    raise exceptions.ServiceRefused(_SERVICE, texts.services.REFUSAL(said=said))

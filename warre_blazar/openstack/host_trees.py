@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping
 from concurrent import futures
 from typing import Any
 
+from warre_blazar import texts
 from warre_blazar.domain import backing_names, provider_trees, providers
 from warre_blazar.domain.provider_trees import ProviderTree
 from warre_blazar.errors import exceptions
@@ -38,9 +39,7 @@ class _TreeReader:
 
     def read(self, host: str) -> ProviderTree | exceptions.WarreError:
         if self._unanswered >= placement.AT_ONCE:
-            return exceptions.ServiceUnavailable(
-                placement.SERVICE, "it didn't answer for other hosts"
-            )
+            return exceptions.ServiceUnavailable(placement.SERVICE, texts.services.OTHER_HOSTS())
         try:
             tree = _tree(host)
         except exceptions.ServiceUnavailable as error:
@@ -61,7 +60,7 @@ def _tree(host: str) -> ProviderTree:
         root = placement.find_provider(host)
         if root is None:
             raise exceptions.ServiceRefused(
-                placement.SERVICE, f"no resource provider is named {host}"
+                placement.SERVICE, texts.services.NO_PROVIDER(host=host)
             )
         answer = placement.send("GET", "/resource_providers", params={"in_tree": root}).json()
         listed = [

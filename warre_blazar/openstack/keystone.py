@@ -19,6 +19,7 @@ from keystoneauth1.identity import v3
 from oslo_config import cfg
 
 from warre_blazar import conf as options
+from warre_blazar import texts
 from warre_blazar.client import errors, transport
 from warre_blazar.errors import exceptions
 
@@ -128,7 +129,9 @@ def public_url() -> str:
         try:
             return api.url
         except errors.NoEndpoint as error:
-            raise exceptions.ServiceUnavailable("Keystone", str(error)) from error
+            raise exceptions.ServiceUnavailable(
+                "Keystone", texts.services.SAID(said=str(error))
+            ) from error
 
 
 @contextlib.contextmanager
@@ -148,13 +151,21 @@ def speaking_of(service: str, what: str = "") -> Iterator[None]:
     except ks_exc.HttpError as error:
         if (error.http_status or 500) >= 500:
             raise failure(service, error.http_status, _said(error)) from error
-        raise exceptions.ServiceRefused(service, what + _said(error)) from error
+        raise exceptions.ServiceRefused(
+            service, texts.services.REFUSAL(said=what + _said(error))
+        ) from error
     except (ks_exc.ConnectionError, ks_exc.ConnectTimeout) as error:
         if _was_never_sent(error):
-            raise exceptions.ServiceUnavailable(service, type(error).__name__) from error
-        raise exceptions.ServiceTimedOut(service, type(error).__name__) from error
+            raise exceptions.ServiceUnavailable(
+                service, texts.services.SAID(said=type(error).__name__)
+            ) from error
+        raise exceptions.ServiceTimedOut(
+            service, texts.services.SAID(said=type(error).__name__)
+        ) from error
     except ks_exc.ClientException as error:
-        raise exceptions.ServiceUnavailable(service, type(error).__name__) from error
+        raise exceptions.ServiceUnavailable(
+            service, texts.services.SAID(said=type(error).__name__)
+        ) from error
 
 
 def failure(service: str, status: int | None, said: str) -> exceptions.ServiceUnavailable:
@@ -164,8 +175,8 @@ def failure(service: str, status: int | None, said: str) -> exceptions.ServiceUn
     """
     # With these statuses a proxy answers if it has sent a request on and gets no answer.
     if status in (502, 504):
-        return exceptions.ServiceTimedOut(service, said)
-    return exceptions.ServiceUnavailable(service, said)
+        return exceptions.ServiceTimedOut(service, texts.services.SAID(said=said))
+    return exceptions.ServiceUnavailable(service, texts.services.SAID(said=said))
 
 
 def _was_never_sent(error: BaseException) -> bool:

@@ -13,6 +13,7 @@ from oslo_config import cfg
 from oslo_limit import exception as limit_exc
 from oslo_limit import limit
 
+from warre_blazar import texts
 from warre_blazar.conf import authtoken
 from warre_blazar.domain.quota import HOURS, RESERVATIONS, Amount, LimitsInForce
 from warre_blazar.errors import exceptions
@@ -72,17 +73,23 @@ def _speaking() -> Iterator[None]:
     except (limit_exc.SessionInitError, ks_exc.AuthPluginException) as error:
         raise exceptions.ServiceUnavailable(_SERVICE, limits_login.why_not(error)) from error
     except ValueError as error:
-        raise exceptions.ServiceUnavailable(_SERVICE, f"[oslo_limit]: {error}") from error
+        raise exceptions.ServiceUnavailable(
+            _SERVICE, texts.services.LIMITS_SAID(said=str(error))
+        ) from error
     except KeyError as error:
         # oslo.limit reads the enforcement model from any answer, also from that of a failure.
-        raise exceptions.ServiceUnavailable(_SERVICE, f"no {error} in its answer") from error
+        raise exceptions.ServiceUnavailable(
+            _SERVICE, texts.services.NOT_IN_ANSWER(name=str(error))
+        ) from error
     except sdk_exc.HttpException as error:
         said = f"{error.status_code} {error.details or type(error).__name__}"
-        raise exceptions.ServiceUnavailable(_SERVICE, said) from error
+        raise exceptions.ServiceUnavailable(_SERVICE, texts.services.SAID(said=said)) from error
     except ks_exc.SSLError as error:
         raise exceptions.ServiceUnavailable(_SERVICE, limits_login.why_not(error)) from error
     except (ks_exc.ClientException, sdk_exc.SDKException) as error:
-        raise exceptions.ServiceUnavailable(_SERVICE, type(error).__name__) from error
+        raise exceptions.ServiceUnavailable(
+            _SERVICE, texts.services.SAID(said=type(error).__name__)
+        ) from error
 
 
 def of_project(project_id: str, max_age: float = 0) -> Amount:

@@ -7,6 +7,7 @@ from keystoneauth1 import loading
 from keystoneauth1.access import AccessInfo
 from oslo_config import cfg
 
+from warre_blazar import texts
 from warre_blazar.conf import authtoken
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import keystone
@@ -36,11 +37,7 @@ def grant_role() -> tuple[str, bool]:
     try:
         user = _log_in(system_scope=None)
     except ks_exc.Unauthorized as error:
-        raise exceptions.ServiceRefused(
-            _SERVICE,
-            "the login in [oslo_limit], by default that of [keystone_authtoken]. Correct the user, "
-            "the domain or the password",
-        ) from error
+        raise exceptions.ServiceRefused(_SERVICE, texts.services.LOGIN()) from error
     except ks_exc.ClientException as error:
         raise exceptions.ServiceUnavailable(_SERVICE, why_not(error)) from error
     _grant(user)
@@ -68,15 +65,18 @@ def _grant(user: AccessInfo) -> None:
         try:
             roles = session.get(f"{url}/roles", params={"name": ROLE}).json()["roles"]
             if not roles:
-                raise exceptions.ServiceRefused(_SERVICE, f"it has no role {ROLE}")
+                raise exceptions.ServiceRefused(_SERVICE, texts.services.NO_ROLE(role=ROLE))
             session.put(f"{url}/system/users/{user.user_id}/roles/{roles[0]['id']}")
         except ks_exc.Forbidden as error:
             raise exceptions.ServiceRefused(
                 _SERVICE,
-                f"{error.message} So user {cfg.CONF.os_admin_username} can't give the role {ROLE} "
-                f"on the system to user {_name(user)}. Run 'openstack role add --user "
-                f"{user.user_id} --system all {ROLE}' as an administrator, and then this command "
-                "again",
+                texts.services.GRANT(
+                    said=error.message,
+                    granter=cfg.CONF.os_admin_username,
+                    role=ROLE,
+                    user=_name(user),
+                    user_id=user.user_id,
+                ),
             ) from error
 
 
@@ -84,7 +84,7 @@ def _name(user: AccessInfo) -> str:
     return str(user.username or user.user_id)
 
 
-def why_not(error: Exception) -> str:
+def why_not(error: Exception) -> texts.Said:
     """Why the options in ``[oslo_limit]`` don't allow to log in, and which one to set.
 
     :param error: what keystoneauth or oslo.limit raises.
@@ -94,20 +94,12 @@ def why_not(error: Exception) -> str:
     text = ": ".join(dict.fromkeys(str(each).rstrip(". ") for each in (error, causes[-1])))
     if any(isinstance(c, ks_exc.SSLError) or "SSL exception" in str(c) for c in causes):
         cafile = cfg.CONF.oslo_limit.cafile or "not set"
-        return (
-            f"Keystone's certificate can't be verified with [oslo_limit] cafile ({cafile}): set "
-            "this option, or [keystone_authtoken] cafile, to the file with the certificates of the "
-            "authority that has signed it"
-        )
+        return texts.services.LIMITS_CAFILE(cafile=cafile)
     if any(isinstance(cause, ks_exc.Unauthorized) for cause in causes):
-        return (
-            "Keystone refuses the login in [oslo_limit], by default that of [keystone_authtoken]: "
-            f"{text}; if the password is right, the user has no role on the system: run "
-            "warre-blazar-manage setup"
-        )
+        return texts.services.LIMITS_REFUSED(said=text)
     if any(isinstance(cause, ks_exc.AuthPluginException) for cause in causes):
-        return f"no login in [oslo_limit] or [keystone_authtoken]: {text}"
-    return f"[oslo_limit]: {text}"
+        return texts.services.LIMITS_LOGIN(said=text)
+    return texts.services.LIMITS_SAID(said=text)
 
 
 def _causes(error: BaseException) -> list[BaseException]:

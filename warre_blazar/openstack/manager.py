@@ -26,7 +26,7 @@ from oslo_config import cfg
 from oslo_db import exception as db_exc
 from oslo_log import log as logging
 
-from warre_blazar import waiting
+from warre_blazar import texts, waiting
 from warre_blazar.errors import exceptions
 
 LOG = logging.getLogger(__name__)
@@ -43,7 +43,6 @@ _SERVICE = "The reservation manager"
 # The exception that the database raises if another transaction has removed a row that a new row
 # refers to, or has added a row that refers to a removed row. The database itself is available.
 _OVERTAKEN = "DBReferenceError"
-_FAILED = "it failed; its log tells why"
 _CODES = {403: "forbidden", 404: "not_found", 409: "conflict"}
 #: What Blazar says if the minute of the start has passed. Blazar has no code for this error.
 _PASSED = "Start date must be later than current date"
@@ -62,7 +61,7 @@ class ChangedMeanwhile(exceptions.WarreError):
     code = "conflict"
 
     def __init__(self) -> None:
-        super().__init__("Another request changed the reservation at the same moment; try again")
+        super().__init__(texts.refusals.CHANGED_MEANWHILE())
 
 
 @functools.cache
@@ -83,11 +82,13 @@ def _refusals() -> Iterator[None]:
         if isinstance(error, messaging.RemoteError):
             LOG.error("The manager failed: %s %s", error.exc_type, error.value)
         failure = unavailability(error)
-        raise failure or exceptions.ServiceRefused(_SERVICE, _FAILED) from error
+        raise failure or exceptions.ServiceRefused(
+            _SERVICE, texts.services.MANAGER_FAILED()
+        ) from error
     except Exception as error:
         # oslo.messaging always rebuilds Python's own exceptions, such as a TypeError.
         LOG.error("The manager failed: %r", error)
-        raise exceptions.ServiceRefused(_SERVICE, _FAILED) from error
+        raise exceptions.ServiceRefused(_SERVICE, texts.services.MANAGER_FAILED()) from error
 
 
 def unavailability(error: messaging.MessagingException) -> exceptions.WarreError | None:
@@ -97,14 +98,16 @@ def unavailability(error: messaging.MessagingException) -> exceptions.WarreError
     :returns: None if the manager has failed for another reason.
     """
     if not isinstance(error, messaging.RemoteError):
-        return exceptions.ServiceUnavailable(_SERVICE, type(error).__name__)
+        return exceptions.ServiceUnavailable(
+            _SERVICE, texts.services.SAID(said=type(error).__name__)
+        )
     name = error.exc_type or ""
     if hasattr(ks_exc, name):
-        return exceptions.ServiceUnavailable("Keystone", name)
+        return exceptions.ServiceUnavailable("Keystone", texts.services.SAID(said=name))
     if name == _OVERTAKEN:
         return ChangedMeanwhile()
     if hasattr(db_exc, name):
-        return exceptions.ServiceUnavailable("The database", name)
+        return exceptions.ServiceUnavailable("The database", texts.services.SAID(said=name))
     return None
 
 
@@ -113,17 +116,17 @@ def _refusal(error: blazar_exc.BlazarException) -> exceptions.WarreError:
     message = str(error.args[0]) if error.args else type(error).__name__
     ours = error.kwargs.get("warre")
     if ours:
-        return exceptions.Refused(ours["code"], message, **ours["detail"])
+        return exceptions.Relayed({**ours, "message": message})
     if isinstance(error, blazar_exc.InvalidStatus):
         # Blazar is starting, ending, changing or deleting this lease.
-        return exceptions.Refused(
-            "invalid_state", f"{message} It is being changed; try again later"
-        )
+        return exceptions.Refused(texts.refusals.LEASE_BEING_CHANGED(said=message))
     if message == _PASSED:
-        return exceptions.Refused(exceptions.InvalidPeriod.code, message)
+        return exceptions.Refused(texts.refusals.LEASE_PAST(said=message))
     if error.code >= 500:
-        return exceptions.ServiceRefused(_SERVICE, message)
-    return exceptions.Refused(_CODES.get(error.code, "refused"), message)
+        return exceptions.ServiceRefused(_SERVICE, texts.services.REFUSAL(said=message))
+    return exceptions.Relayed(
+        {"code": _CODES.get(error.code, "refused"), "message": message, "detail": {}}
+    )
 
 
 def _call(context: Mapping[str, Any], method: str, **arguments: Any) -> Any:

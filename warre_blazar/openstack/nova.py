@@ -18,7 +18,7 @@ from oslo_config import cfg
 from oslo_log import log as logging
 from oslo_utils import timeutils
 
-from warre_blazar import times
+from warre_blazar import texts, times
 from warre_blazar.domain import backing_names
 from warre_blazar.domain.audit.facts import NovaAggregate, NovaFlavor, NovaServer
 from warre_blazar.domain.snapshots import ServerToSave
@@ -64,7 +64,9 @@ def _nova(microversion: str = _MICROVERSION) -> Iterator[nova_client.Client]:
     except nova_exc.ClientException as error:
         if error.code >= 500:
             raise keystone.failure(_SERVICE, error.code, str(error)) from error
-        raise exceptions.ServiceRefused(_SERVICE, str(error)) from error
+        raise exceptions.ServiceRefused(
+            _SERVICE, texts.services.REFUSAL(said=str(error))
+        ) from error
 
 
 def make_flavor(
@@ -111,7 +113,7 @@ def check_extra_specs(extra_specs: Mapping[str, str]) -> None:
             if said is not None:
                 refusal = f"{key}: {said}"
                 break
-        raise exceptions.RequestInvalid(_SERVICE, refusal)
+        raise exceptions.RequestInvalid(_SERVICE, texts.services.REFUSAL(said=refusal))
 
 
 def _refusal_of(nova: nova_client.Client, extra_specs: Mapping[str, str]) -> str | None:
@@ -387,6 +389,6 @@ def count_servers() -> collections.Counter[str]:
         listed = nova.servers.list(search_opts={"all_tenants": 1}, limit=-1)
     servers = [server.to_dict() for server in listed]
     if any("flavor" not in server for server in servers):
-        raise exceptions.ServiceUnavailable(_SERVICE, "a cell doesn't answer")
+        raise exceptions.ServiceUnavailable(_SERVICE, texts.services.CELL())
     owners = (backing_names.of_flavor(server["flavor"]["original_name"]) for server in servers)
     return collections.Counter(owner for owner in owners if owner)

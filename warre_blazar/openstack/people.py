@@ -9,7 +9,7 @@ from urllib.parse import quote
 from keystoneauth1 import exceptions as ks_exc
 from oslo_config import cfg
 
-from warre_blazar import times
+from warre_blazar import texts, times
 from warre_blazar.openstack import keystone
 
 #: The largest number of users and projects that are remembered.
@@ -65,7 +65,22 @@ def find_project(project_id: str) -> Mapping[str, Any] | None:
     return _find("project", project_id)
 
 
-def why_disabled(user_id: str, project_id: str, max_age: float = 0.0) -> str | None:
+#: Why a user can't act in a project, by the noun of what is gone or disabled, or whose domain is.
+_NOT_PERMITTED = {
+    "user": (
+        texts.refusals.USER_GONE,
+        texts.refusals.USER_DISABLED,
+        texts.refusals.USER_DOMAIN_DISABLED,
+    ),
+    "project": (
+        texts.refusals.PROJECT_GONE,
+        texts.refusals.PROJECT_DISABLED,
+        texts.refusals.PROJECT_DOMAIN_DISABLED,
+    ),
+}
+
+
+def why_disabled(user_id: str, project_id: str, max_age: float = 0.0) -> texts.Said | None:
     """Why a user can't act in a project, or None if neither of them is gone or disabled.
 
     :param max_age: for how many seconds an answer about the user is good enough.
@@ -73,14 +88,15 @@ def why_disabled(user_id: str, project_id: str, max_age: float = 0.0) -> str | N
     """
     for noun, identity in (("user", user_id), ("project", project_id)):
         found = recent_user(identity, max_age) if noun == "user" else find_project(identity)
+        gone, disabled, domain_disabled = _NOT_PERMITTED[noun]
         if found is None:
-            return f"The {noun} {identity} doesn't exist any more"
+            return gone(id=identity)
         if not found.get("enabled", True):
-            return f"The {noun} {identity} is disabled"
+            return disabled(id=identity)
         domain_id = found.get("domain_id")
         domain = _find("domain", domain_id) if domain_id else None
         if domain and not domain.get("enabled", True):
-            return f"The domain of the {noun} {identity} is disabled"
+            return domain_disabled(id=identity)
     return None
 
 

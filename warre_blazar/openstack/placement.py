@@ -11,6 +11,7 @@ from typing import Any
 from keystoneauth1 import adapter
 from oslo_config import cfg
 
+from warre_blazar import texts
 from warre_blazar.domain import backing_names, nova_requests
 from warre_blazar.domain.audit.facts import SeenProvider
 from warre_blazar.domain.request_groups import PlacementRequest
@@ -56,8 +57,8 @@ def send(method: str, url: str, *, fine: tuple[int, ...] = (), **kwargs: Any) ->
         return answer
     said = f"{answer.status_code} {answer.text[:200]}"
     if answer.status_code >= 500:
-        raise exceptions.ServiceUnavailable(SERVICE, said)
-    raise exceptions.ServiceRefused(SERVICE, said)
+        raise exceptions.ServiceUnavailable(SERVICE, texts.services.SAID(said=said))
+    raise exceptions.ServiceRefused(SERVICE, texts.services.REFUSAL(said=said))
 
 
 def make_class(name: str) -> None:
@@ -77,7 +78,7 @@ def make_class(name: str) -> None:
             return
         if send("GET", url, fine=(404,)).status_code != 404:
             return
-    raise exceptions.ServiceUnavailable(SERVICE, f"class {name} isn't made")
+    raise exceptions.ServiceUnavailable(SERVICE, texts.services.CLASS_NOT_MADE(name=name))
 
 
 def remove_class(name: str) -> None:
@@ -219,7 +220,7 @@ class Restless(exceptions.ServiceUnavailable):
     """All attempts to write to a provider were refused, because others wrote to it too."""
 
     def __init__(self, provider: str) -> None:
-        super().__init__(SERVICE, f"provider {provider} changes all the time")
+        super().__init__(SERVICE, texts.services.RESTLESS(provider=provider))
 
 
 def _inventories(provider: str) -> Any:
@@ -249,13 +250,13 @@ def _provider(host: str) -> str:
         return provider_id
     parent = find_provider(host)
     if parent is None:
-        raise exceptions.ServiceRefused(SERVICE, f"no resource provider is named {host}")
+        raise exceptions.ServiceRefused(SERVICE, texts.services.NO_PROVIDER(host=host))
     # 409: somebody else has made the provider in the meantime.
     body = {"name": name, "parent_provider_uuid": parent}
     send("POST", "/resource_providers", json=body, fine=(409,))
     made = find_provider(name)
     if made is None:
-        raise exceptions.ServiceUnavailable(SERVICE, f"provider {name} was taken away")
+        raise exceptions.ServiceUnavailable(SERVICE, texts.services.PROVIDER_TAKEN(name=name))
     return made
 
 
@@ -271,7 +272,7 @@ def remove_inventory(host: str, cls: str) -> None:
     :raises ServiceRefused: servers still use the inventory.
     """
     if not lower(host, cls, 0):
-        raise exceptions.ServiceRefused(SERVICE, f"servers use {cls} on {host}")
+        raise exceptions.ServiceRefused(SERVICE, texts.services.CLASS_IN_USE(name=cls, host=host))
 
 
 def has_candidates(request: PlacementRequest) -> bool:
@@ -289,7 +290,7 @@ def has_candidates(request: PlacementRequest) -> bool:
         fine=(400,),
     )
     if answer.status_code == 400:
-        raise exceptions.RequestInvalid(SERVICE, _detail(answer))
+        raise exceptions.RequestInvalid(SERVICE, texts.services.REFUSAL(said=_detail(answer)))
     return bool(answer.json()["allocation_requests"])
 
 

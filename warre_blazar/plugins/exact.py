@@ -29,7 +29,7 @@ from oslo_log import log as logging
 from oslo_utils import strutils, timeutils
 from sqlalchemy.orm import Session
 
-from warre_blazar import times
+from warre_blazar import texts, times
 from warre_blazar.db import backings, hosts, lease_writes, migration, session
 from warre_blazar.domain.backing_phases import Phase
 from warre_blazar.domain.request_groups import PlacementRequest
@@ -132,7 +132,9 @@ def _making(reservation_id: str) -> Iterator[None]:
             raise manager_exc.NovaClientError() from error
         with blazar_errors.translated():
             if isinstance(error, ks_exc.ClientException):
-                raise exceptions.ServiceUnavailable("Nova", type(error).__name__) from error
+                raise exceptions.ServiceUnavailable(
+                    "Nova", texts.services.SAID(said=type(error).__name__)
+                ) from error
             raise
     session.change(backings.set_late, reservation_id, None)
 
@@ -174,7 +176,7 @@ def _change(
     """
     span = Span(values["start_date"], values["end_date"])
     if span.end <= span.start:
-        raise exceptions.InvalidPeriod("The end of a lease must be after its start")
+        raise exceptions.InvalidPeriod(texts.refusals.LEASE_PERIOD())
     update(reservation_id, values)
     reservation = db_api.reservation_get(reservation_id)
     lease = db_api.lease_get(reservation["lease_id"])

@@ -15,6 +15,7 @@ from blazar.plugins import base
 from oslo_config import cfg
 from oslo_utils import strutils, uuidutils
 
+from warre_blazar import texts
 from warre_blazar.db import clock, hosts, leases, session
 from warre_blazar.domain import before_end, labels, lease_states
 from warre_blazar.domain.booking_conditions import BookingConditions
@@ -104,7 +105,7 @@ class FlavorSlotPlugin(base.BasePlugin):
             request = _request(values, context.current().project_id)
             if request.wait_id not in (None, values["lease_id"]):
                 # The lease has the wait's id, so that a wait can't get two leases.
-                raise exceptions.InvalidField("wait_id", "expected no value")
+                raise exceptions.InvalidField("wait_id", texts.expected.NO_VALUE())
             if decision := carried_decisions.take(request):
                 return admission.book(reservation_id, request, decision)
             project_id = db_api.lease_get(values["lease_id"])["project_id"]
@@ -211,12 +212,13 @@ def _request(values: Mapping[str, Any], project_id: str) -> admission.BookingReq
     if unknown:
         raise exceptions.InvalidField(
             min(unknown),
-            "Unknown field, expected flavor_id and amount, and optionally affinity, before_end, "
-            "movable_hours, " + ", ".join(labels.NAMES),
+            texts.expected.UNKNOWN_IN_SLOT(
+                optional=["affinity", "before_end", "movable_hours", *labels.NAMES]
+            ),
         )
     flavor = values.get("flavor_id")
     if not isinstance(flavor, str) or not 1 <= len(flavor) <= 64:
-        raise exceptions.InvalidField("flavor_id", "expected the id or name of a flavor")
+        raise exceptions.InvalidField("flavor_id", texts.expected.FLAVOR_REF())
     return admission.BookingRequest(
         project_id=project_id,
         flavor=flavor,
@@ -250,7 +252,7 @@ def _series(values: Mapping[str, Any]) -> SeriesWork | None:
         return None
     for name, value in zip(("series_id", "series_work"), given, strict=True):
         if not isinstance(value, str) or not uuidutils.is_uuid_like(value):
-            raise exceptions.InvalidField(name, "expected no such field")
+            raise exceptions.InvalidField(name, texts.expected.NO_SUCH_FIELD())
     return SeriesWork(*map(str, given))
 
 
@@ -258,7 +260,7 @@ def _amount(value: Any) -> int:
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= 10:
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= _MAX_AMOUNT:
-        raise exceptions.InvalidField("amount", "expected a whole number of at least 1")
+        raise exceptions.InvalidField("amount", texts.expected.WHOLE_NUMBER(least=1))
     return value
 
 
@@ -267,8 +269,8 @@ def _movable_hours(value: Any) -> int:
         return 0
     try:
         return reservation_fields.Reservation.movable_hours.kind.validate(value)
-    except ValueError as error:
-        raise exceptions.InvalidField("movable_hours", str(error)) from error
+    except texts.NotValid as error:
+        raise exceptions.InvalidField("movable_hours", error.expected) from error
 
 
 def _shown(values: Mapping[str, Any]) -> Shown:
@@ -283,7 +285,7 @@ def _shown(values: Mapping[str, Any]) -> Shown:
         tags = (None if tag is None else dict(tag) for tag in given["tags"])
         return Shown(tuple(tags), dict(given["sent"]))
     except (KeyError, TypeError, ValueError):
-        raise exceptions.InvalidField(_SHOWN, "expected no such field") from None
+        raise exceptions.InvalidField(_SHOWN, texts.expected.NO_SUCH_FIELD()) from None
 
 
 def _affinity(value: Any) -> bool | None:
@@ -296,7 +298,7 @@ def _affinity(value: Any) -> bool | None:
     if isinstance(value, bool):
         return value
     if not isinstance(value, str) or not strutils.is_valid_boolstr(value):
-        raise exceptions.InvalidField("affinity", "expected true, false or none")
+        raise exceptions.InvalidField("affinity", texts.expected.BOOLEAN_OR_NONE())
     return strutils.bool_from_string(value)
 
 
@@ -314,7 +316,7 @@ def _changed_count(reservation_id: str, values: Mapping[str, Any]) -> int | None
     """
     unknown = set(values) - _BLAZARS_OWN - _UPDATE_FIELDS - {"id", _SHOWN}
     if unknown:
-        raise exceptions.InvalidField(min(unknown), "Unknown field")
+        raise exceptions.InvalidField(min(unknown), texts.expected.UNKNOWN_IN_CHANGE())
     reservation, flavor = lookup.get(reservation_id, None)
     if values.get("flavor_id") not in (None, flavor.id, flavor.name, reservation.nova_flavor):
         raise exceptions.FixedValue("flavor_id")

@@ -24,6 +24,7 @@ from blazar.manager import exceptions as manager_exc
 from sqlalchemy import event
 from sqlalchemy.orm import Session
 
+from warre_blazar import texts
 from warre_blazar.db import lease_writes, leases, promises
 from warre_blazar.domain import lease_states
 from warre_blazar.domain.flavor import RESOURCE_TYPE
@@ -131,10 +132,7 @@ def _check_dates(db: Session, lease: models.Lease, present: leases.LockedLease) 
     work = _work_on(lease.id)
     if work is not None:
         work.refused = True
-    error = exceptions.InvalidState(
-        f"Lease {lease.id} was changed by another request at the same moment, and keeps the dates "
-        "of that request; try again"
-    )
+    error = exceptions.InvalidState(texts.refusals.LEASE_CHANGED(lease=lease.id))
     raise manager_exc.CantUpdateParameter(
         error.message, warre={"code": error.code, "detail": error.detail}
     )

@@ -9,7 +9,7 @@ from oslo_log import log as logging
 from stevedore import driver
 from stevedore import exception as stevedore_exc
 
-from warre_blazar import times, waiting
+from warre_blazar import texts, times, waiting
 from warre_blazar.db import outbox, session
 from warre_blazar.domain.messages import Limits, WantedMessages
 from warre_blazar.edge import conditions
@@ -47,8 +47,9 @@ def _messenger(name: str) -> Messenger:
             "warre_blazar.messengers", name, invoke_on_load=True, invoke_args=(cfg.CONF,)
         )
     except stevedore_exc.NoMatches as error:
-        text = f"there is no messenger {name}"
-        raise exceptions.Misconfigured("[warre] messengers", text) from error
+        raise exceptions.Misconfigured(
+            "[warre] messengers", texts.services.NO_MESSENGER(name=name)
+        ) from error
     return cast(Messenger, made.driver)
 
 

@@ -11,15 +11,11 @@ from blazar.db import api as db_api
 from oslo_db import exception as db_exc
 from oslo_utils import timeutils
 
+from warre_blazar import texts
 from warre_blazar.api import parsing
 from warre_blazar.errors import exceptions
 from warre_blazar.wsgi import error_answers, lease_bodies, lease_changes
 
-_NO_PROJECT = (
-    "The token is for no project, so nothing can be seen or done with it here; ask Keystone for a "
-    "token for a project (OS_PROJECT_NAME and OS_PROJECT_DOMAIN_NAME, or the cloud's entry in "
-    "clouds.yaml)"
-)
 #: Flask's name of Blazar's list of plugins, for which Blazar has no policy and no content.
 _PLUGINS = "v1_0.plugins_list"
 _LEASE_ID = re.compile(r"[0-9a-zA-Z-]{1,36}")
@@ -49,7 +45,7 @@ def _check() -> None:
     check_project(flask.request.environ)
     parsing.check_encoding(flask.request.environ.get("QUERY_STRING", ""))
     if flask.request.endpoint == _PLUGINS:
-        raise exceptions.Refused("not_found", "Blazar has no list of plugins")
+        raise exceptions.Refused(texts.refusals.NO_PLUGINS())
     lease_id = (flask.request.view_args or {}).get("lease_id")
     if lease_id is not None:
         check_lease(lease_id, flask.request)
@@ -72,17 +68,12 @@ def check_lease(lease_id: str, request: Any) -> None:
     """
     lease = db_api.lease_get(lease_id) if _LEASE_ID.fullmatch(lease_id) else None
     if lease is None or not _is_visible(lease, request.headers):
-        raise exceptions.Refused("not_found", f"Lease {parsing.shown(lease_id)} doesn't exist")
+        raise exceptions.Refused(texts.refusals.LEASE_NOT_FOUND(lease=parsing.shown(lease_id)))
     if request.method == "DELETE" and not {"start_lease", "end_lease"} <= {
         event["event_type"] for event in lease["events"]
     }:
         # Blazar's manager would fail, and leave the lease in the status ERROR.
-        raise exceptions.Refused(
-            "invalid_state",
-            f"Lease {lease_id} is still being made, or no manager has finished it; try again in a "
-            "minute. If that doesn't help, ask the operator, who finds the lease with "
-            "warre-blazar-manage audit",
-        )
+        raise exceptions.Refused(texts.refusals.LEASE_BEING_MADE(lease=lease_id))
 
 
 def _is_visible(lease: Mapping[str, Any], headers: Any) -> bool:
@@ -116,4 +107,4 @@ def check_project(environ: Mapping[str, Any]) -> None:
     """
     confirmed = environ.get("HTTP_X_IDENTITY_STATUS") == "Confirmed"
     if confirmed and not environ.get("HTTP_X_PROJECT_ID"):
-        raise exceptions.Refused("forbidden", _NO_PROJECT)
+        raise exceptions.Refused(texts.refusals.NO_PROJECT())

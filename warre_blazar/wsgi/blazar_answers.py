@@ -17,6 +17,7 @@ from blazar.db import exceptions as db_exc
 from blazar.manager import exceptions as manager_exc
 from oslo_db import exception as oslo_db_exc
 
+from warre_blazar import texts
 from warre_blazar.api import error_bodies
 from warre_blazar.errors import exceptions
 from warre_blazar.wsgi import error_answers, manager_calls
@@ -65,8 +66,7 @@ class Translated:
         if answer.status_int == 500 and failure:
             answer = error_answers.refusal(failure)
         elif answer.status_int == 500 and _is_gone(environ):
-            text = "The lease doesn't exist any more: another request has deleted it"
-            answer = error_answers.refusal(exceptions.Refused("not_found", text))
+            answer = error_answers.refusal(exceptions.Refused(texts.refusals.LEASE_GONE()))
         if answer.status_int >= 400 and answer.status_int != _FROM_KEYSTONE:
             _translate(answer)
         elif answer.status_int >= 300 and answer.content_type == "text/html":

@@ -14,6 +14,7 @@ from oslo_config import cfg
 from oslo_log import log as logging
 from pecan import rest
 
+from warre_blazar import texts
 from warre_blazar.api import parsing, pecan_requests
 from warre_blazar.api.application import V2Application
 from warre_blazar.errors import exceptions
@@ -78,12 +79,12 @@ def check(environ: dict[str, Any]) -> None:
             _check_item(name, below[0] if below else "", environ)
         case _:
             # Pecan would take other paths too: those of the Python attributes of Blazar's root.
-            raise exceptions.Refused("not_found", "Not Found")
+            raise exceptions.Refused(texts.refusals.NOT_FOUND())
 
 
 def _check_item(name: str, item_id: str, environ: dict[str, Any]) -> None:
     if name == "os-hosts" and item_id and not _HOST_ID.fullmatch(item_id):
-        raise exceptions.Refused("not_found", f"Host {parsing.shown(item_id)} doesn't exist")
+        raise exceptions.Refused(texts.refusals.HOST_NOT_FOUND(host=parsing.shown(item_id)))
     if name == "leases" and item_id:
         after_authentication.check_lease(item_id, webob.Request(environ))
 
@@ -96,7 +97,7 @@ def _check_readable(environ: Mapping[str, Any]) -> None:
     parsing.check_encoding(environ.get("QUERY_STRING", ""))
     kind = (environ.get("CONTENT_TYPE") or "").partition(";")[0].strip().lower()
     if kind == "application/x-www-form-urlencoded" and environ.get("CONTENT_LENGTH") != "0":
-        raise exceptions.InvalidField("Content-Type", "expected application/json")
+        raise exceptions.InvalidField("Content-Type", texts.expected.CONTENT_TYPE())
 
 
 def _names() -> set[str]:

@@ -11,7 +11,7 @@ import webob
 from oslo_context.context import RequestContext
 from oslo_log import log as logging
 
-from warre_blazar import times
+from warre_blazar import texts, times
 from warre_blazar.errors import exceptions
 from warre_blazar.wsgi import (
     error_answers,
@@ -72,7 +72,7 @@ class Guard:
         except Exception:
             # If the server got the exception, it would close the connection without an answer.
             LOG.exception("%s failed", _request_line(environ))
-            answer = error_answers.refusal(exceptions.Refused("internal", "Internal Server Error"))
+            answer = error_answers.refusal(exceptions.Refused(texts.refusals.INTERNAL()))
             failure = [sys.exc_info()] if begun else []
             begin(answer.status, answer.headerlist, *failure)
             return [answer.body]
@@ -154,10 +154,10 @@ def _check_path(path: str) -> None:
     try:
         path.encode("latin-1").decode()
     except UnicodeError:
-        raise exceptions.InvalidField("path", "expected UTF-8") from None
+        raise exceptions.InvalidField("path", texts.expected.UTF8()) from None
     if not path.startswith("/"):
         # A client can send "POST *", as HTTP has it for OPTIONS.
-        raise exceptions.InvalidField("path", "expected a path that begins with a slash")
+        raise exceptions.InvalidField("path", texts.expected.SLASH())
 
 
 def _segments(path: str) -> list[str]:
@@ -167,7 +167,7 @@ def _segments(path: str) -> list[str]:
 
 def _check_type(content_type: str) -> None:
     if content_type.partition(";")[0].strip().lower() not in ("", "application/json"):
-        raise exceptions.InvalidField("Content-Type", "expected application/json")
+        raise exceptions.InvalidField("Content-Type", texts.expected.CONTENT_TYPE())
 
 
 def _check_blazars_v2(name: str, method: str, environ: dict[str, Any]) -> None:
@@ -184,14 +184,10 @@ def _check_blazars_v2(name: str, method: str, environ: dict[str, Any]) -> None:
     # If a query or a form has a field "_method", Pecan takes the request's method from this field.
     chooses_method = "_method" in urllib.parse.unquote(environ.get("QUERY_STRING", ""))
     if method not in _V2_METHODS or chooses_method:
-        raise exceptions.Refused(
-            "method_not_allowed",
-            f"/v2/{name} allows only {', '.join(_V2_METHODS)}; use /v1/{name} to create or change "
-            f"{name}, and /v2/reservations to book flavors",
-        )
+        raise exceptions.Refused(texts.refusals.ONLY_METHODS(noun=name, methods=_V2_METHODS))
     if environ.get("QUERY_STRING"):
         # Blazar has no parameters there, but would take an id from the query.
-        raise exceptions.InvalidField("query", "expected no parameters")
+        raise exceptions.InvalidField("query", texts.expected.NO_PARAMETERS())
     request_bodies.put(environ, b"")
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from warre_blazar.api import parsing
 from warre_blazar.fields.kinds import EXPECTED, Schema
+from warre_blazar.texts import expected
 from warre_blazar.wsgi import lease_bodies
 
 _PRINTABLE: Schema = {"not": {"type": "string", "pattern": r"[\u0000-\u001f\u007f]"}}
@@ -18,19 +19,19 @@ _REFERENCE: Schema = {
     "maxLength": 255,
     "pattern": r"^[A-Za-z0-9][A-Za-z0-9_.:-]*$",
     **_PRINTABLE,
-    EXPECTED: "expected the name or id of a host, of at most 255 letters, digits and _.:-",
+    EXPECTED: expected.HOST_REF(),
 }
 #: The value of a host's property. Null removes the property.
 _VALUE: Schema = {
     "type": ["string", "number", "boolean", "null"],
     "maxLength": 4096,
-    EXPECTED: "expected a text of at most 4096 characters, a number, true, false or null",
+    EXPECTED: expected.PROPERTY_VALUE(most=4096),
 }
 _NAME: Schema = {
     "minLength": 1,
     "maxLength": 64,
     **_PRINTABLE,
-    EXPECTED: "expected names of properties of 1 to 64 printable characters",
+    EXPECTED: expected.PRINTABLE_NAMES(most=64),
 }
 _PROPERTY: Schema = {
     "type": "object",

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
+from warre_blazar import texts
 from warre_blazar.errors import exceptions
 
 #: The largest number of levels of lists and objects in a body. Python's parser has a limit too. It
@@ -20,15 +21,15 @@ def check(content_type: str, body: bytes) -> None:
     """
     kind = content_type.partition(";")[0].strip().lower()
     if kind.startswith("multipart/"):
-        raise exceptions.InvalidField("Content-Type", "expected application/json")
+        raise exceptions.InvalidField("Content-Type", texts.expected.CONTENT_TYPE())
     if kind not in ("", "application/json") or not body.strip():
         return
     try:
         document = json.loads(body.decode())
     except (ValueError, RecursionError):
-        raise exceptions.Refused("malformed_json", "body: expected JSON in UTF-8") from None
+        raise exceptions.Refused(texts.refusals.MALFORMED_JSON()) from None
     if not _is_shallow(document):
-        raise exceptions.InvalidField("body", f"expected at most {_MAX_LEVELS} levels")
+        raise exceptions.InvalidField("body", texts.expected.LEVELS(levels=_MAX_LEVELS))
 
 
 def _is_shallow(document: Any) -> bool:

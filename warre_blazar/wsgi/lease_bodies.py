@@ -8,10 +8,12 @@ import datetime
 import math
 from typing import Any
 
+from warre_blazar import texts
 from warre_blazar.api import parsing
 from warre_blazar.domain import booking_rules
 from warre_blazar.errors import exceptions
 from warre_blazar.fields.kinds import EXPECTED, Schema
+from warre_blazar.texts import Said, expected
 
 #: The key of the checked body in a request's WSGI environment. ``after_authentication``
 #: gets the body by this key, to compare it with the lease.
@@ -32,20 +34,20 @@ _LONGEST_EXPRESSION = 4096
 _CONTROL = r"[\u0000-\u001f\u007f]"
 
 
-def _text(longest: int, expected: str = "", **rules: Any) -> Schema:
-    expected = expected or f"expected 1 to {longest} printable characters"
+def _text(longest: int, said: Said | None = None, **rules: Any) -> Schema:
+    said = said or expected.PRINTABLE_UP_TO(most=longest)
     schema = {"type": "string", "minLength": 1, "maxLength": longest, **rules}
-    return {**schema, "not": {"type": "string", "pattern": _CONTROL}, EXPECTED: expected}
+    return {**schema, "not": {"type": "string", "pattern": _CONTROL}, EXPECTED: said}
 
 
 _NAME = _text(80)
 # The format that Blazar parses. The years are limited so that Blazar's computations can't overflow.
 _DATE = _text(
     16,
-    'expected a time in UTC such as "2026-12-01 09:00"',
+    expected.LEASE_TIME_UTC(),
     pattern=r"^(now|(19[7-9]|[2-8][0-9]{2})[0-9]-[0-9]{1,2}-[0-9]{1,2} [0-9]{1,2}:[0-9]{1,2})$",
 )
-_ID = _text(36, "expected the id of a reservation", pattern=r"^[0-9a-zA-Z-]+$")
+_ID = _text(36, expected.ID_OF_RESERVATION(), pattern=r"^[0-9a-zA-Z-]+$")
 #: The largest number of reservations in one lease. Each of them takes several requests to Nova and
 #: Placement, so a lease with many would take long to start and to end.
 MOST_RESERVATIONS = 32
@@ -53,7 +55,7 @@ MOST_RESERVATIONS = 32
 _EXPRESSION: Schema = {
     "type": ["string", "null"],
     "maxLength": _LONGEST_EXPRESSION,
-    EXPECTED: f"expected a string of at most {_LONGEST_EXPRESSION} characters",
+    EXPECTED: expected.SHORTER_STRING(most=_LONGEST_EXPRESSION),
 }
 
 
@@ -62,7 +64,7 @@ def _number(least: int) -> Schema:
         "type": "integer",
         "minimum": least,
         "maximum": _MAX_INT,
-        EXPECTED: f"expected a whole number from {least} to {_MAX_INT}",
+        EXPECTED: expected.WHOLE_NUMBER_BETWEEN(least=least, most=_MAX_INT),
     }
 
 
@@ -79,13 +81,13 @@ _READ: dict[str, Schema] = {
     "affinity": {
         "type": ["boolean", "string", "integer", "null"],
         "maxLength": 16,
-        EXPECTED: "expected true, false or none",
+        EXPECTED: expected.BOOLEAN_OR_NONE(),
     },
     "hypervisor_properties": _EXPRESSION,
     "resource_properties": _EXPRESSION,
     "before_end": _text(36),
     "movable_hours": _number(0),
-    "flavor_id": _text(255, "expected the id or name of a flavor"),
+    "flavor_id": _text(255, expected.FLAVOR_REF()),
     "network_id": _text(36),
     "required_floatingips": {"type": "array", "maxItems": 64, "items": _text(64)},
     "extra_specs": {"type": ["object", "null"]},
@@ -96,7 +98,7 @@ _NUMBERS.remove("affinity")
 #: The keys of a reservation that only Blazar may set. For example, if a client sent the start_date
 #: of a reservation, it would take precedence over the start of the lease.
 _WRITTEN = {
-    name: {"not": {}, EXPECTED: "expected no such field, because Blazar sets it itself"}
+    name: {"not": {}, EXPECTED: expected.SET_BY_BLAZAR()}
     for name in (
         *("lease_id", "project_id", "user_id", "trust_id", "start_date", "end_date"),
         *("resource_id", "status", "created_at", "updated_at"),
@@ -111,7 +113,7 @@ _INSTANCE: Schema = {
     "if": {"properties": {"resource_type": {"const": "virtual:instance"}}},
     "then": {
         "required": ["amount", "vcpus", "memory_mb", "disk_gb", "affinity", "resource_properties"],
-        EXPECTED: "expected amount, vcpus, memory_mb, disk_gb, affinity and resource_properties",
+        EXPECTED: expected.INSTANCE_FIELDS(),
     },
 }
 
@@ -125,7 +127,7 @@ def _reservation(required: str, **more: Schema) -> Schema:
         "maxProperties": 64,
         "propertyNames": _text(64),
         "properties": {**_READ, **_WRITTEN, "resource_type": _text(66), **more},
-        EXPECTED: f"expected an object with {required}, of at most 64 keys",
+        EXPECTED: expected.RESERVATION_OBJECT(required=required, most=64),
     }
 
 
@@ -140,11 +142,11 @@ CREATE: Schema = {
         "reservations": {
             "type": "array",
             "minItems": 1,
-            EXPECTED: "expected a list of at least one reservation",
+            EXPECTED: expected.SOME_RESERVATIONS(),
             "items": {**_reservation("resource_type", id=_WRITTEN["lease_id"]), **_INSTANCE},
         },
         # An empty list is allowed, because python-blazarclient sends one.
-        "events": {"type": "array", "maxItems": 0, EXPECTED: "expected an empty list"},
+        "events": {"type": "array", "maxItems": 0, EXPECTED: expected.EMPTY_LIST()},
     },
 }
 
@@ -158,7 +160,7 @@ UPDATE: Schema = {
         "reservations": {
             "type": "array",
             "items": _reservation("id", id=_ID),
-            EXPECTED: "expected a list of reservations",
+            EXPECTED: expected.RESERVATIONS(),
         },
     },
 }
@@ -202,7 +204,7 @@ def _check_unique_ids(reservations: list[dict[str, Any]]) -> None:
     for number, reservation in enumerate(reservations):
         if (reservation_id := reservation.get("id")) in ids:
             raise exceptions.InvalidField(
-                f"reservations.{number}.id", "expected each reservation at most once"
+                f"reservations.{number}.id", texts.expected.RESERVATION_ONCE()
             )
         if reservation_id is not None:
             ids.add(reservation_id)
@@ -211,10 +213,7 @@ def _check_unique_ids(reservations: list[dict[str, Any]]) -> None:
 def _check_count(count: int) -> None:
     if count > MOST_RESERVATIONS:
         raise exceptions.Refused(
-            "too_many_reservations",
-            f"reservations: expected at most {MOST_RESERVATIONS} in one lease, not {count}",
-            asked=count,
-            limit=MOST_RESERVATIONS,
+            texts.refusals.TOO_MANY_RESERVATIONS(asked=count, limit=MOST_RESERVATIONS)
         )
 
 
@@ -225,7 +224,7 @@ def _check_day(field: str, text: str | None) -> None:
     try:
         datetime.datetime.strptime(str(text), DATE_FORMAT)
     except ValueError:
-        raise exceptions.InvalidField(field, "expected a day and time that exist") from None
+        raise exceptions.InvalidField(field, texts.expected.REAL_TIME()) from None
 
 
 def _convert_numbers(reservation: Any) -> None:
@@ -243,7 +242,7 @@ def check_values(field: str, value: Any, depth: int) -> None:
     match value:
         case dict() | list() if depth == 0:
             raise exceptions.InvalidField(
-                parsing.shown(field), f"expected at most {MAX_DEPTH} levels"
+                parsing.shown(field), texts.expected.LEVELS(levels=MAX_DEPTH)
             )
         case dict():
             for name, item in value.items():
@@ -253,15 +252,11 @@ def check_values(field: str, value: Any, depth: int) -> None:
             for number, item in enumerate(value):
                 check_values(f"{field}.{number}", item, depth - 1)
         case float() if not math.isfinite(value):
-            raise exceptions.InvalidField(parsing.shown(field), "expected a number")
+            raise exceptions.InvalidField(parsing.shown(field), texts.expected.NUMBER())
         case int() if abs(value) > 2**63:
-            raise exceptions.InvalidField(parsing.shown(field), "expected a smaller number")
+            raise exceptions.InvalidField(parsing.shown(field), texts.expected.SMALLER_NUMBER())
         case str() if not value.isascii() and any(not _is_storable(c) for c in value):
-            raise exceptions.InvalidField(
-                parsing.shown(field),
-                "expected no characters beyond U+FFFF, such as emoji, because Blazar's tables "
-                "can't store them",
-            )
+            raise exceptions.InvalidField(parsing.shown(field), texts.expected.BASIC_PLANE_IN_V1())
 
 
 def _is_storable(char: str) -> bool:

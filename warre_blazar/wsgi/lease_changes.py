@@ -13,6 +13,7 @@ from blazar import exceptions as blazar_exc
 from blazar.db import api as db_api
 from blazar.utils import plugins
 
+from warre_blazar import texts
 from warre_blazar.errors import exceptions
 from warre_blazar.wsgi import lease_bodies
 
@@ -43,9 +44,7 @@ def _check_expression(field: str, text: str) -> None:
     try:
         db_api.reservable_host_get_all_by_queries(plugins.convert_requirements(text))
     except (blazar_exc.BlazarException, LookupError, TypeError, ValueError) as error:
-        raise exceptions.InvalidField(
-            field, 'expected an expression about hosts such as ["==", "$vcpus", "8"]'
-        ) from error
+        raise exceptions.InvalidField(field, texts.expected.HOST_EXPRESSION()) from error
 
 
 def check(lease: Any, reservations: Iterable[Any], body: Values, now: datetime.datetime) -> None:
@@ -60,16 +59,14 @@ def check(lease: Any, reservations: Iterable[Any], body: Values, now: datetime.d
     :raises InvalidState: the lease has ended, or a reservation has failed.
     """
     if _has_ended(lease, now) and set(body) != {"name"}:
-        raise exceptions.InvalidState("The lease has ended: it can only be renamed, or deleted")
+        raise exceptions.InvalidState(texts.refusals.LEASE_ENDED())
     if "before_end_date" in body:
         start, end = (
             _time(body[name], now) if name in body else lease[name]
             for name in ("start_date", "end_date")
         )
         if not start < _time(body["before_end_date"], now) < end:
-            raise exceptions.InvalidField(
-                "before_end_date", "expected a time between the lease's start and its end"
-            )
+            raise exceptions.InvalidField("before_end_date", texts.expected.BEFORE_END_DATE())
     by_id = {reservation["id"]: reservation for reservation in reservations}
     for number, changes in enumerate(body.get("reservations", [])):
         # Blazar itself refuses reservations that aren't in the lease.
@@ -109,7 +106,7 @@ def _check_reservation(field: str, reservation: Any, changes: Values) -> None:
         fixed_keys = ["id"]
     elif resource_type == _INSTANCE:
         if reservation["status"] == "error":
-            raise exceptions.InvalidState(f"{field}: the reservation has failed; delete the lease")
+            raise exceptions.InvalidState(texts.refusals.RESERVATION_FAILED(field=field))
         if reservation["status"] == "active":
             fixed_keys = [name for name in _INSTANCE_KEYS if name in changes]
     elif resource_type == _FLOATING_IP:

@@ -13,7 +13,7 @@ import oslo_messaging as messaging
 from blazar.utils import service
 from oslo_db import exception as db_exc
 
-from warre_blazar import waiting
+from warre_blazar import texts, waiting
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import manager
 from warre_blazar.services.requests import manager_calls
@@ -70,7 +70,7 @@ def failure(method: str) -> exceptions.WarreError | None:
     """
     match _failure.get():
         case messaging.MessagingTimeout() if method != "GET":
-            return exceptions.NoAnswer("", "it has done what was asked")
+            return exceptions.NoAnswer("", texts.services.DONE())
         case messaging.MessagingException() as error:
             return manager.unavailability(error)
         case exceptions.WarreError() as error:

@@ -14,6 +14,7 @@ import io
 from collections.abc import Callable, MutableMapping
 from typing import Any
 
+from warre_blazar import texts
 from warre_blazar.errors import exceptions
 
 Environ = MutableMapping[str, Any]
@@ -44,10 +45,7 @@ def read(environ: Environ, limit: int) -> bytes:
             raise _too_large(limit)
         body = _read(_pieces(environ, length), limit)
         if len(body) < length:
-            raise exceptions.Refused(
-                "incomplete_body",
-                f"The body has only {len(body)} of the {length} bytes that Content-Length says",
-            )
+            raise exceptions.Refused(texts.refusals.INCOMPLETE_BODY(sent=len(body), length=length))
     elif environ.get("wsgi.input_terminated"):
         body = _read(_pieces(environ, limit + 1 + _DROPPED), limit)
     else:
@@ -69,7 +67,7 @@ def _length(environ: Environ) -> int | None:
     if not text:
         return None
     if not (text.isascii() and text.isdigit()):
-        raise exceptions.Refused("refused", "Content-Length: expected a whole number")
+        raise exceptions.Refused(texts.refusals.NO_LENGTH())
     return int(text)
 
 
@@ -106,10 +104,7 @@ def _chunks(environ: Environ) -> Callable[[], bytes]:
         # This module exists only inside uWSGI.
         import uwsgi  # noqa: PLC0415
     except ImportError:
-        raise exceptions.Refused(
-            "length_required",
-            "This server can't read a body that is sent in chunks; send Content-Length",
-        ) from None
+        raise exceptions.Refused(texts.refusals.LENGTH_REQUIRED()) from None
     return uwsgi.chunked_read
 
 
@@ -123,7 +118,7 @@ def _read(piece: Callable[[], bytes], limit: int) -> bytes:
                 raise _too_large(limit)
     except (OSError, ValueError) as error:
         # The client closed the connection, or its chunks are malformed.
-        raise exceptions.Refused("incomplete_body", "The body can't be read") from error
+        raise exceptions.Refused(texts.refusals.UNREADABLE_BODY()) from error
     return bytes(body)
 
 
@@ -139,6 +134,4 @@ def _drop(piece: Callable[[], bytes]) -> None:
 
 
 def _too_large(limit: int) -> exceptions.Refused:
-    return exceptions.Refused(
-        "body_too_large", f"The body is too large, expected at most {limit} bytes", limit=limit
-    )
+    return exceptions.Refused(texts.refusals.BODY_TOO_LARGE(limit=limit))

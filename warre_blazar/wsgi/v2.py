@@ -7,6 +7,7 @@ from keystonemiddleware import auth_token
 from oslo_config import cfg
 from oslo_middleware import debug
 
+from warre_blazar import texts
 from warre_blazar.api.application import V2Application
 from warre_blazar.errors import exceptions
 from warre_blazar.wsgi import after_authentication, blazars_v2
@@ -42,6 +43,6 @@ class _V2:
         if self._ours.serves(environ["PATH_INFO"]):
             return self._ours(environ, start_response)
         if self._blazars is None:
-            raise exceptions.Refused("not_found", "Not Found")
+            raise exceptions.Refused(texts.refusals.NOT_FOUND())
         blazars_v2.check(environ)
         return self._blazars(environ, start_response)

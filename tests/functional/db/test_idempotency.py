@@ -67,7 +67,7 @@ def test_item_that_was_created_meanwhile_is_answered_in_place_of_the_refusal():
 
 def test_other_request_that_fails_after_all_is_try_again():
     def create(item_id: str):
-        raise exceptions.Refused("conflict", "The lease exists")
+        raise exceptions.Relayed({"code": "conflict", "message": "The lease exists", "detail": {}})
 
     with pytest.raises(exceptions.TryAgain):
         once.make(key(), lambda _: None, create)

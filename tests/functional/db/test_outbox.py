@@ -16,7 +16,7 @@ from tests.fakes.cloud import Cloud
 from tests.functional.db import world
 from tests.functional.db.fake_clock import FakeClock
 from tests.functional.db.managers import Manager
-from warre_blazar import times
+from warre_blazar import texts, times
 from warre_blazar.db import executions, outbox, session, tables
 from warre_blazar.domain import payloads
 from warre_blazar.domain.audit.facts import LostNotices
@@ -322,7 +322,9 @@ def test_notices_about_one_subject_stay_in_order_while_projects_take_turns(
 def test_channel_that_is_away_loses_nothing(now: list[datetime.datetime]):
     add("a")
     channel = Recorder(outbox.LEASES)
-    channel.failing["a"] = exceptions.ServiceUnavailable("The message bus", "refused")
+    channel.failing["a"] = exceptions.ServiceUnavailable(
+        "The message bus", texts.services.SAID(said="refused")
+    )
     sender = Delivery(channel, beat("one"))
     for _ in range(3):
         with pytest.raises(exceptions.ServiceUnavailable):

@@ -123,7 +123,8 @@ def test_booking_of_flavor_that_no_host_can_hold_is_refused(
     assert refusal(answer) == (409, "no_host_matches")
     assert answer.json["error_message"].startswith("No host matches this flavor: ")
     matching = 1 if "vcpu" in terms or "resources:VGPU" in str(terms) else 0
-    assert answer.json["detail"] == {"asked": 2, "free": 0, "matching": matching}
+    why = {"reason": "too_small"} if matching else {}
+    assert answer.json["detail"] == {"asked": 2, "free": 0, "matching": matching, **why}
     assert site.rows() == before
 
 

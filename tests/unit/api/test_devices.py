@@ -191,7 +191,7 @@ def test_cyborg_that_hangs_or_is_stopped_is_unavailable(site: Site, admin: Perso
     site.cloud.cyborg.stop()
     answer = admin.post("flavors", asked(FPGA))
     assert refusal(answer) == (503, "service_unavailable")
-    assert answer.json["detail"] == {"service": "Cyborg"}
+    assert answer.json["detail"]["service"] == "Cyborg"
     assert site.rows() == before
     site.cloud.remove_cyborg()
 
@@ -204,7 +204,7 @@ def test_answer_that_is_not_cyborgs_is_reported(site: Site, admin: Person, body:
     site.cloud.cyborg.body = body
     answer = admin.post("flavors", asked(FPGA))
     assert refusal(answer) == (503, "service_unavailable")
-    assert answer.json["detail"] == {"service": "Cyborg"}
+    assert answer.json["detail"] == {"service": "Cyborg", "reason": "no_profiles"}
 
 
 @pytest.mark.parametrize("text", ["gpu", "gpu:0", "gpu:1,,", "gpu:1:1", "gpu:65", "gpu:-1", ":1"])

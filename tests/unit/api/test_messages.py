@@ -7,6 +7,7 @@ from oslo_config import cfg
 
 from tests.unit.api.people import Person, refusal
 from tests.unit.api.site import Site
+from warre_blazar import texts
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import people
 from warre_blazar.services.telling import message_settings
@@ -60,7 +61,7 @@ def test_settings_are_shown_and_changed_without_keystone(
     alpha: Person, monkeypatch: pytest.MonkeyPatch
 ):
     def away(user_id: str) -> None:
-        raise exceptions.ServiceUnavailable("Keystone", "away")
+        raise exceptions.ServiceUnavailable("Keystone", texts.services.SAID(said="away"))
 
     monkeypatch.setattr(people, "find_project", away)
     assert alpha.patch("messages", {"enabled": False}).json == {"enabled": False, "sends": False}

@@ -113,7 +113,8 @@ def test_body_that_is_not_an_object_is_an_invalid_field(site, root, body):
     admin = Person(site.app, "admin", root)
     answer = admin.send("POST", "flavors", body)
     assert refusal(answer) == (422, "invalid_field")
-    assert answer.json["detail"] == {"field": "body", "expected": "expected a JSON object"}
+    expected = {"reason": "json_object", "expected": "expected a JSON object"}
+    assert answer.json["detail"] == {"field": "body", **expected}
 
 
 def warnings(flavor: dict) -> list[str]:

@@ -18,7 +18,7 @@ from warre_blazar.domain.reservation import Reservation
 from warre_blazar.domain.series import BookedSeries, Lesson, SeriesStatus
 from warre_blazar.domain.timeline import Span
 from warre_blazar.domain.waits import Wait
-from warre_blazar.errors.exceptions import FlavorNotBookable
+from warre_blazar.errors.exceptions import Relayed
 from warre_blazar.services.booking.dry_run import Foreseen
 from warre_blazar.services.waits.posting import WaitStatus
 
@@ -192,7 +192,10 @@ def foreseen(*refusals: tuple[str, str, dict[str, Any]], **values: Any) -> Answe
         affinity=None,
         before_end="nothing",
         hosts={},
-        refusals=[FlavorNotBookable(code, text, **detail) for code, text, detail in refusals],
+        refusals=[
+            Relayed({"code": code, "message": text, "detail": detail})
+            for code, text, detail in refusals
+        ],
         cost=Amount(1, 2),
         standing=None,
         next_start=None,

@@ -1,5 +1,6 @@
 """Our errors as they leave the manager: over RPC, through v1, and without breaking a lease."""
 
+import datetime
 import inspect
 import json
 import subprocess
@@ -14,23 +15,26 @@ from blazar.manager import service
 from oslo_db import exception as db_exc
 from oslo_messaging._drivers import common as rpc
 
+from warre_blazar import texts
 from warre_blazar.errors import blazar_errors, exceptions
 from warre_blazar.openstack import manager
 
+TIME = datetime.datetime(2026, 1, 1)
+
 # At least one error of every class. A class with several codes has one error for each code.
 SAMPLES = [
-    exceptions.WarreError("It went wrong", why="unknown"),
-    exceptions.InvalidField("amount", "expected a whole number"),
+    exceptions.WarreError(texts.refusals.INTERNAL(), why="unknown"),
+    exceptions.InvalidField("amount", texts.expected.WHOLE_NUMBER(least=1)),
     exceptions.UncarriedText("flavor_id"),
-    exceptions.InvalidPeriod("Ends before it starts"),
+    exceptions.InvalidPeriod(texts.refusals.PERIOD(start=TIME, end=TIME)),
     exceptions.FlavorNotFound("gpu"),
     exceptions.FlavorAmbiguous("gpu", [{"id": "f1"}, {"id": "f2"}]),
     exceptions.FlavorNotAccessible("gpu"),
     exceptions.FlavorInUse("f1", 2),
-    exceptions.FlavorNotBookable("flavor_inactive", "Flavor is not available"),
-    exceptions.FlavorNotBookable("too_long", "Too long", max_length_hours=24),
-    exceptions.FlavorNotBookable("before_flavor_start", "Too early", start="2026-01-01T00:00"),
-    exceptions.FlavorNotBookable("after_flavor_end", "Too late", end="2026-01-01T00:00"),
+    exceptions.FlavorNotBookable(texts.refusals.FLAVOR_INACTIVE()),
+    exceptions.FlavorNotBookable(texts.refusals.TOO_LONG(max_length_hours=24)),
+    exceptions.FlavorNotBookable(texts.refusals.BEFORE_FLAVOR_START(start=TIME)),
+    exceptions.FlavorNotBookable(texts.refusals.AFTER_FLAVOR_END(end=TIME)),
     exceptions.SlotsExhausted(3, 1, 2),
     exceptions.HostsExhausted(3, 1, 2),
     exceptions.NoHostMatches(3, 2),
@@ -40,20 +44,23 @@ SAMPLES = [
     exceptions.MixedLease(["physical:host"]),
     exceptions.FixedValue("amount"),
     exceptions.ChangedSinceShown({"name": {"now": "a", "sent": "b"}}),
-    exceptions.InvalidState("Reservation r1 is COMPLETE"),
+    exceptions.InvalidState(texts.refusals.IN_STATE(reservation="r1", status="COMPLETE")),
     exceptions.Forbidden("warre:reservations:create"),
-    exceptions.ServiceUnavailable("Nova", "ConnectFailure"),
+    exceptions.ServiceUnavailable("Nova", texts.services.SAID(said="ConnectFailure")),
     exceptions.DatabaseUnavailable(OSError("gone")),
-    exceptions.ServiceTimedOut("Nova", "ConnectTimeout"),
+    exceptions.ServiceTimedOut("Nova", texts.services.SAID(said="ConnectTimeout")),
     exceptions.Busy(),
     exceptions.IdempotencyKeyReused(),
-    exceptions.NoAnswer("reservation-1", "reservation r1 has changed"),
-    exceptions.RequestInvalid("Placement", "No such trait(s): CUSTOM_X."),
-    exceptions.ServiceRefused("Placement", "409 %s %(count)d"),
-    exceptions.Refused("refused", "No", more=["data", None, 1.5]),
+    exceptions.NoAnswer("reservation-1", texts.services.CHANGED(reservation="r1")),
+    exceptions.RequestInvalid(
+        "Placement", texts.services.REFUSAL(said="No such trait(s): CUSTOM_X.")
+    ),
+    exceptions.ServiceRefused("Placement", texts.services.REFUSAL(said="409 %s %(count)d {x}")),
+    exceptions.Refused(texts.refusals.NO_LENGTH(), more=["data", None, 1.5]),
+    exceptions.Relayed({"code": "refused", "message": "No", "detail": {}}),
     exceptions.SeriesNotFound("s1"),
     exceptions.SeriesEnded("s1"),
-    exceptions.SeriesRefused([{"start": "2026-01-01T00:00", "message": "No slot"}], 2),
+    exceptions.SeriesRefused([{"start": "2026-01-01T00:00+00:00", "message": "No slot"}], 2),
     exceptions.WaitNotFound("w1"),
     exceptions.WaitOver("w1", "BOOKED"),
     exceptions.TooManyWaits(10),
@@ -64,8 +71,8 @@ SAMPLES = [
     exceptions.InMaintenance(),
     exceptions.LimitsNotRegistered("hours"),
     exceptions.QuotaExceeded([{"resource": "hours", "limit": 9, "used": 8, "asked": 2}]),
-    exceptions.DeviceNotCountable("pci_passthrough:alias", "gpu", "no host has it"),
-    exceptions.Misconfigured("[warre] pci_alias", "expected JSON"),
+    exceptions.DeviceNotCountable("pci_passthrough:alias", "gpu", texts.extra_specs.NO_PROFILE()),
+    exceptions.Misconfigured("[warre] pci_alias", texts.services.NO_FILE()),
 ]
 
 # The statuses of v1 for a new booking. The status of all other errors is 400, as in Warre.

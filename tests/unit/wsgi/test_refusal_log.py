@@ -8,6 +8,7 @@ from tests.unit.api import things
 from tests.unit.api.people import Person, refusal
 from tests.unit.wsgi import sending
 from tests.unit.wsgi.whole import WholeSite
+from warre_blazar import texts
 from warre_blazar.errors import exceptions
 from warre_blazar.services.booking import changing
 
@@ -53,7 +54,7 @@ def test_fault_keeps_its_traceback(
     mine = things.book(alpha, things.add_flavor(Person(site.app, "admin")))
 
     def fail(*_: object) -> None:
-        raise exceptions.ServiceUnavailable("Keystone", "no answer")
+        raise exceptions.ServiceUnavailable("Keystone", texts.services.SAID(said="no answer"))
 
     monkeypatch.setattr(changing, "move", fail)
     answer = alpha.patch(f"reservations/{mine['id']}", {"end": things.at(2, 12)})

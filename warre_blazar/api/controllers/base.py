@@ -14,7 +14,7 @@ from blazar import context as blazar_context
 from oslo_utils import timeutils, uuidutils
 from pecan import hooks, rest
 
-from warre_blazar import policy, times
+from warre_blazar import policy, texts, times
 from warre_blazar.api import links, parsing, pecan_requests, schemas, views
 from warre_blazar.api.error_hook import ErrorHook, is_warres
 from warre_blazar.api.turn_hook import TurnHook
@@ -121,7 +121,7 @@ def body(schema: Schema) -> dict[str, Any]:
     return parsing.body(pecan.request, schemas.in_warre(schema) if is_warres_path() else schema)
 
 
-def may_list_more(asked: bool, rule: str, hidden: str) -> bool:
+def may_list_more(asked: bool, rule: str, hidden: texts.Said) -> bool:
     """Whether a listing also contains items that only an operator may list.
 
     If a query asks for these items and the caller may not list them, the query is refused. On
@@ -129,8 +129,7 @@ def may_list_more(asked: bool, rule: str, hidden: str) -> bool:
 
     :param asked: whether the query asks for items that only an operator may list.
     :param rule: the policy rule that allows the caller to list them.
-    :param hidden: the text of the refusal. It says what the caller may not list, and what to ask
-        for instead.
+    :param hidden: what the caller may not list, and what to ask for instead.
     :raises Forbidden: the query asks for these items, and the caller may not list them.
     """
     allowed = asked and policy.allows(context(), rule)
@@ -146,7 +145,7 @@ def listed_project(query: dict[str, Any], rule: str, hidden: str) -> str | None:
     may see them.
 
     :param rule: the policy rule that allows the caller to see other projects.
-    :param hidden: what the rule is about, for the text of the refusal.
+    :param hidden: what the rule is about, one of the nouns of ``texts.refusals.OTHER_PROJECTS``.
     :raises Forbidden: the query asks for other projects, and the caller may not see them.
     """
     own = context().project_id or ""
@@ -155,7 +154,7 @@ def listed_project(query: dict[str, Any], rule: str, hidden: str) -> str | None:
     more = may_list_more(
         everything or project_id != own,
         rule,
-        f"{field}: only an operator may {hidden} of other projects",
+        texts.refusals.OTHER_PROJECTS(field=field, what=hidden),
     )
     if not more:
         return own
@@ -180,9 +179,7 @@ def booked_project(values: dict[str, Any], rule: str, rule_for_others: str) -> s
         if not people.roles(context().user_id, wanted):
             project, user_id = parsing.shown(wanted), context().user_id
             raise exceptions.Forbidden(
-                rule_for_others,
-                f"You have no role in the project {project}; you get one with openstack role add "
-                f"--project {project} --user {user_id} member",
+                rule_for_others, texts.refusals.NO_ROLE(project=project, user=user_id)
             )
     return wanted
 
@@ -196,10 +193,7 @@ def existing_project(project_id: str) -> str:
     if project_id != context().project_id and not people.recent_project(
         project_id, times.PROJECT_KNOWN_FOR
     ):
-        raise exceptions.InvalidField(
-            "project_id",
-            "expected the id of a project that Keystone has; 'openstack project list' shows it",
-        )
+        raise exceptions.InvalidField("project_id", texts.expected.PROJECT_OF_KEYSTONE())
     return project_id
 
 
@@ -222,7 +216,7 @@ def forbid_change(rule: str) -> None:
     :raises Forbidden:
     """
     if not is_warres_path():
-        raise exceptions.Forbidden(rule, "Your role lets you see this, but not change it")
+        raise exceptions.Forbidden(rule, texts.refusals.ONLY_SEEN())
 
 
 def made_once(
@@ -240,7 +234,7 @@ def made_once(
     if text is None:
         return create(uuidutils.generate_uuid())
     if not _KEY.fullmatch(text):
-        raise exceptions.InvalidField(_KEY_HEADER, "expected 1 to 255 visible characters of ASCII")
+        raise exceptions.InvalidField(_KEY_HEADER, texts.expected.IDEMPOTENCY_KEY())
     caller = context()
     noun = pecan.request.path.strip("/").rpartition("/")[2]
     request = json.dumps([noun, caller.project_id, values], sort_keys=True, default=str)
@@ -272,9 +266,7 @@ def shown(resource: type[Resource], values: dict[str, Any]) -> Shown:
     if text is None or text.strip() == "*":
         return NOT_SAID
     if not _TAGS.fullmatch(text):
-        raise exceptions.InvalidField(
-            _MATCH_HEADER, 'expected the ETag of an earlier answer with its quotes, or "*"'
-        )
+        raise exceptions.InvalidField(_MATCH_HEADER, texts.expected.ETAG())
     # A weak ETag doesn't say what was shown, so RFC 9110 lets it match nothing here.
     tags = tuple(None if weak else digests(tag) for weak, tag in re.findall(_TAG, text))
     return Shown(tags, in_json(resource, values))

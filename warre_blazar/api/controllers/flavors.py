@@ -6,7 +6,7 @@ from typing import Any
 import pecan
 from oslo_utils import timeutils
 
-from warre_blazar import policy, times
+from warre_blazar import policy, texts, times
 from warre_blazar.api import parsing, schemas, views
 from warre_blazar.api.controllers import base, searches
 from warre_blazar.domain.shown import of_flavor
@@ -50,8 +50,7 @@ class FlavorsController(base.Controller):
         everything = base.may_list_more(
             query.pop("all_projects", False),
             policies.LIST_ALL,
-            "all_projects: only an operator may list inactive flavors and private ones of other "
-            "projects; leave all_projects out to list those that your project may book",
+            texts.refusals.OTHER_FLAVORS(),
         )
         limit, offset = base.page_of(query)
         page, total = flavors.listing(
@@ -71,7 +70,9 @@ class FlavorsController(base.Controller):
         flavor_id = base.item_id(path)
         if "detail" not in query:
             for name in query:
-                raise exceptions.InvalidField(name, "expected only with detail=capacity")
+                raise exceptions.InvalidField(
+                    name, texts.expected.ONLY_WITH(other="detail=capacity")
+                )
             return _shown(_visible_flavor(flavor_id))
         policy.authorize(context, policies.CAPACITY)
         window = searches.window(query, times.CAPACITY_LENGTH, "start", "end")

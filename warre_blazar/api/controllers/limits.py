@@ -4,7 +4,7 @@ from typing import Any
 
 import pecan
 
-from warre_blazar import policy
+from warre_blazar import policy, texts
 from warre_blazar.api import parsing, views
 from warre_blazar.api.controllers import base
 from warre_blazar.edge import conditions
@@ -28,9 +28,7 @@ class LimitsController(base.Controller):
             return _of_all_projects(query)
         project_id = query.get("project_id", context.project_id)
         if not project_id:
-            raise exceptions.InvalidField(
-                "project_id", "expected, because the token is for no project"
-            )
+            raise exceptions.InvalidField("project_id", texts.expected.PROJECT_NEEDED())
         if project_id != context.project_id:
             policy.authorize(context, policies.GET_OTHER)
         standing = quotas.of_project(conditions.quota_rule(), project_id)

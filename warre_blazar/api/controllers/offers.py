@@ -5,7 +5,7 @@ from typing import Any
 
 import pecan
 
-from warre_blazar import policy, times
+from warre_blazar import policy, texts, times
 from warre_blazar.api import parsing, views
 from warre_blazar.api.controllers import base, searches
 from warre_blazar.domain import free_time, host_properties
@@ -67,9 +67,7 @@ class AvailabilityController(base.Controller):
         part = query.get("by", times.AVAILABILITY_PART)
         window = question.window
         if (window.end - window.start) / part > _MOST_PARTS:
-            raise exceptions.InvalidField(
-                "to", f"expected at most {_MOST_PARTS} days or hours after from"
-            )
+            raise exceptions.InvalidField("to", texts.expected.FEWER_PARTS(most=_MOST_PARTS))
         return views.availability(availability.find(question, _choice(query), part))
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pecan
 
-from warre_blazar import policy
+from warre_blazar import policy, texts
 from warre_blazar.api import parsing, views
 from warre_blazar.api.controllers import base
 from warre_blazar.db.refusals import RefusalFilter
@@ -34,9 +34,9 @@ class RefusalsController(base.Controller):
         limit, offset = base.page_of(query)
         after, before = query.get("from"), query.get("to")
         if after is not None and before is not None and before <= after:
-            raise exceptions.InvalidField("to", "expected a time after from")
+            raise exceptions.InvalidField("to", texts.expected.AFTER(other="from"))
         wanted = RefusalFilter(
-            project_id=base.listed_project(query, policies.LIST_ALL, "list refused requests"),
+            project_id=base.listed_project(query, policies.LIST_ALL, texts.refusals.LIST_REFUSALS),
             user_id=query.get("user_id"),
             flavor_id=query.get("flavor_id"),
             code=query.get("code"),

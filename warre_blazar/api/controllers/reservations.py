@@ -5,7 +5,7 @@ from typing import Any
 import pecan
 from oslo_utils import timeutils
 
-from warre_blazar import policy
+from warre_blazar import policy, texts
 from warre_blazar.api import parsing, schemas, views
 from warre_blazar.api.controllers import base
 from warre_blazar.db.reservation_filters import Filter
@@ -154,11 +154,11 @@ def _filter(query: dict[str, Any]) -> Filter:
         policy.authorize(base.context(), policies.LIST_ALL)
     after, before = query.get("from"), query.get("to")
     if after is not None and before is not None and before <= after:
-        raise exceptions.InvalidField("to", "expected a time after from")
+        raise exceptions.InvalidField("to", texts.expected.AFTER(other="from"))
     if query.get("idle") and query.get("deleted"):
-        raise exceptions.InvalidField("idle", "expected without deleted")
+        raise exceptions.InvalidField("idle", texts.expected.WITHOUT(other="deleted"))
     return Filter(
-        project_id=base.listed_project(query, policies.LIST_ALL, "list reservations"),
+        project_id=base.listed_project(query, policies.LIST_ALL, texts.refusals.LIST_RESERVATIONS),
         user_id=query.get("user_id"),
         flavor_id=query.get("flavor_id"),
         states=query.get("status"),

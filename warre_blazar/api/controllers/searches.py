@@ -5,6 +5,7 @@ from typing import Any
 
 from oslo_utils import timeutils
 
+from warre_blazar import texts
 from warre_blazar.api.controllers import base
 from warre_blazar.domain import free_time
 from warre_blazar.domain.timeline import Span
@@ -28,7 +29,7 @@ def window(query: dict[str, Any], length: datetime.timedelta, first: str, last: 
     start = query.get(first, now())
     span = Span(start, query.get(last, start + length))
     if span.end <= span.start:
-        raise exceptions.InvalidField(last, f"expected a time after {first}")
+        raise exceptions.InvalidField(last, texts.expected.AFTER(other=first))
     return span
 
 

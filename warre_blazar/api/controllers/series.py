@@ -7,7 +7,7 @@ import pecan
 from oslo_config import cfg
 from oslo_utils import timeutils, uuidutils
 
-from warre_blazar import conf, policy, times
+from warre_blazar import conf, policy, texts, times
 from warre_blazar.api import parsing, schemas, views
 from warre_blazar.api.controllers import base
 from warre_blazar.domain import labels
@@ -35,7 +35,7 @@ class SeriesController(base.Controller):
         policy.authorize(base.context(), policies.LIST)
         query = parsing.query(pecan.request, LIST_QUERY)
         limit, offset = base.page_of(query)
-        project_id = base.listed_project(query, policies.LIST_ALL, "list series")
+        project_id = base.listed_project(query, policies.LIST_ALL, texts.refusals.LIST_SERIES)
         page, total = steps.listing(project_id, limit, offset)
         flavors = steps.flavors_of(page)
         documents = [views.series(item, flavors[item.lesson.flavor]) for item in page]
@@ -95,7 +95,7 @@ class SeriesController(base.Controller):
         is_dry_run = base.is_dry_run()
         values = base.body(schemas.SERIES_UPDATE)
         if len(values) != 1:
-            raise exceptions.InvalidField("until", "expected either more or until")
+            raise exceptions.InvalidField("until", texts.expected.EITHER(one="more", other="until"))
         until = _local("until", values["until"]) if "until" in values else None
         spans = series.next_spans(item, _most(), values.get("more"), until)
         asked = Occurrences(item, spans, conditions.of(base.context()), item.planned)
@@ -120,9 +120,7 @@ def _recurrence(values: dict[str, Any]) -> Recurrence:
     minutes = values["hours"] * times.HOUR / times.MINUTE
     # Some numbers of minutes, such as 20, can only be written as a rounded number of hours.
     if round(minutes, 3) != round(minutes) or round(minutes) < 1:
-        raise exceptions.InvalidField(
-            "hours", "expected a number of hours that are whole minutes, such as 24 or 1.5"
-        )
+        raise exceptions.InvalidField("hours", texts.expected.HOURS())
     length = round(minutes) * times.MINUTE
     start = _local("start", values["start"])
     return Recurrence(start, values["timezone"], values["rrule"], length)
@@ -131,8 +129,8 @@ def _recurrence(values: dict[str, Any]) -> Recurrence:
 def _local(field: str, text: str) -> datetime.datetime:
     try:
         return LOCAL_TIME.read(text)
-    except ValueError as error:
-        raise exceptions.InvalidField(field, str(error)) from None
+    except texts.NotValid as error:
+        raise exceptions.InvalidField(field, error.expected) from None
 
 
 def _made_before(series_id: str) -> SeriesOutcome | None:

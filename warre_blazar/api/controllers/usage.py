@@ -6,7 +6,7 @@ from typing import Any
 import pecan
 from oslo_utils import timeutils
 
-from warre_blazar import policy, times
+from warre_blazar import policy, texts, times
 from warre_blazar.api import parsing, views
 from warre_blazar.api.controllers import base
 from warre_blazar.db.usage import UsageFilter
@@ -36,7 +36,7 @@ class UsageController(base.Controller):
         now = timeutils.utcnow()
         wanted = UsageFilter(
             window=_window(query, now),
-            project_id=base.listed_project(query, policies.GET_OTHER, "see the usage"),
+            project_id=base.listed_project(query, policies.GET_OTHER, texts.refusals.SEE_USAGE),
             user_id=query.get("user_id"),
             flavor_id=query.get("flavor_id"),
         )
@@ -52,9 +52,9 @@ def _window(query: dict[str, Any], now: datetime.datetime) -> Span:
     default = (end - times.SECOND).replace(day=1, hour=0, minute=0, second=0)
     window = Span(query.get("from", default), end)
     if window.end <= window.start:
-        raise exceptions.InvalidField("to", "expected a time after from")
+        raise exceptions.InvalidField("to", texts.expected.AFTER(other="from"))
     if window.end - window.start > times.USAGE_LENGTH_LIMIT:
         raise exceptions.InvalidField(
-            "to", f"expected at most {times.USAGE_LENGTH_LIMIT.days} days after from"
+            "to", texts.expected.FEWER_DAYS(most=times.USAGE_LENGTH_LIMIT.days)
         )
     return window

@@ -7,7 +7,7 @@ import pecan
 from oslo_config import cfg
 from oslo_utils import timeutils, uuidutils
 
-from warre_blazar import policy, times
+from warre_blazar import policy, texts, times
 from warre_blazar.api import parsing, schemas, views
 from warre_blazar.api.controllers import base
 from warre_blazar.db.waits import WaitFilter
@@ -37,7 +37,7 @@ class WaitsController(base.Controller):
         query = parsing.query(pecan.request, LIST_QUERY)
         limit, offset = base.page_of(query)
         wanted = WaitFilter(
-            project_id=base.listed_project(query, policies.LIST_ALL, "list waits"),
+            project_id=base.listed_project(query, policies.LIST_ALL, texts.refusals.LIST_WAITS),
             user_id=query.get("user_id"),
             states=query.get("status"),
         )
@@ -94,7 +94,7 @@ def _wait(wait_id: str, project_id: str, values: dict[str, Any]) -> Wait:
     context, now = base.context(), timeutils.utcnow()
     flavor_id, category = values.get("flavor_id"), values.get("category")
     if (flavor_id is None) == (category is None):
-        raise exceptions.InvalidField("flavor_id", "expected either a flavor or a category")
+        raise exceptions.InvalidField("flavor_id", texts.expected.FLAVOR_OR_CATEGORY())
     length = _length(values["hours"])
     start = values.get("from") or now.replace(second=0, microsecond=0)
     window = Span(start, values.get("to") or start + times.WAIT_LENGTH)
@@ -121,9 +121,7 @@ def _length(hours: float) -> datetime.timedelta:
     # Some numbers of minutes, such as 20, can only be written as a rounded number of hours.
     minutes = round(hours * times.HOUR / times.MINUTE, 3)
     if minutes < 1 or minutes != int(minutes):
-        raise exceptions.InvalidField(
-            "hours", "expected a number of hours that are whole minutes, such as 24 or 1.5"
-        )
+        raise exceptions.InvalidField("hours", texts.expected.HOURS())
     return minutes * times.MINUTE
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from sqlalchemy.orm import Session
 
+from warre_blazar import texts
 from warre_blazar.db import backings, executions, flavors, hosts
 from warre_blazar.domain import booking_rules, reservation_states, timeline
 from warre_blazar.domain import quota as quota_rules
@@ -176,24 +177,17 @@ def _state_refusals(
 def _check_start(reservation: Reservation, change: ProposedChange, begun: bool) -> None:
     if begun and change.span.start != reservation.span.start:
         is_active = reservation.state == reservation_states.ACTIVE
-        doing = "has begun" if is_active else "is being started"
-        raise exceptions.InvalidState(
-            f"Reservation {reservation.id} {doing}, so its start can't change"
-        )
+        entry = texts.refusals.BEGUN if is_active else texts.refusals.BEGINNING
+        raise exceptions.InvalidState(entry(reservation=reservation.id))
 
 
 def _check_count(
     reservation: Reservation, change: ProposedChange, *, begun: bool, opened: bool
 ) -> None:
     if (begun or opened) and change.count > reservation.instance_count:
-        raise exceptions.InvalidState(
-            f"Reservation {reservation.id} has begun, so it can have fewer instances but not more; "
-            "book another reservation for more"
-        )
+        raise exceptions.InvalidState(texts.refusals.ONLY_FEWER(reservation=reservation.id))
     if opened and change.count < reservation.instance_count and change.shrunk is None:
-        raise exceptions.InvalidState(
-            f"Reservation {reservation.id} is being started; try again in a few seconds"
-        )
+        raise exceptions.InvalidState(texts.refusals.BEING_STARTED(reservation=reservation.id))
 
 
 def check_state(reservation: Reservation) -> None:
@@ -202,7 +196,9 @@ def check_state(reservation: Reservation) -> None:
     :raises InvalidState:
     """
     if reservation.state not in (reservation_states.ALLOCATED, reservation_states.ACTIVE):
-        raise exceptions.InvalidState(f"Reservation {reservation.id} is {reservation.state}")
+        raise exceptions.InvalidState(
+            texts.refusals.IN_STATE(reservation=reservation.id, status=reservation.state)
+        )
 
 
 def flavor_of(db: Session, reservation: Reservation) -> Flavor:
@@ -229,7 +225,7 @@ def _has_begun(db: Session, reservation: Reservation, now: datetime.datetime) ->
     """
     if executions.is_claimed(db, reservation.lease_id):
         raise exceptions.InvalidState(
-            f"Reservation {reservation.id} is being started or ended; try again in a few seconds"
+            texts.refusals.BEING_STARTED_OR_ENDED(reservation=reservation.id)
         )
     if reservation.state == reservation_states.ACTIVE:
         return True

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from oslo_utils import timeutils
 from sqlalchemy.orm import Session
 
+from warre_blazar import texts
 from warre_blazar.db import (
     changes,
     generations,
@@ -210,10 +211,7 @@ def _check_updating(db: Session, reservation: Reservation) -> None:
 
 
 def _busy(reservation: Reservation) -> exceptions.InvalidState:
-    return exceptions.InvalidState(
-        f"Reservation {reservation.id} is being changed or deleted by another request; try again "
-        "in a few seconds"
-    )
+    return exceptions.InvalidState(texts.refusals.BEING_CHANGED(reservation=reservation.id))
 
 
 def _write_place(

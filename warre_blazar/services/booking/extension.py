@@ -3,7 +3,7 @@
 import dataclasses
 import datetime
 
-from warre_blazar import times
+from warre_blazar import texts, times
 from warre_blazar.db import backings, hosts, session
 from warre_blazar.db import quotas as stored_quotas
 from warre_blazar.domain import booking_rules, extensions
@@ -45,7 +45,9 @@ def find(
     """
     span, rule = reservation.span, conditions.quotas
     if reservation.state not in (ALLOCATED, ACTIVE):
-        raise exceptions.InvalidState(f"Reservation {reservation.id} is {reservation.state}")
+        raise exceptions.InvalidState(
+            texts.refusals.IN_STATE(reservation=reservation.id, status=reservation.state)
+        )
     earliest = booking_rules.extendable_from(flavor, span)
     if earliest is not None and now < earliest:
         return Extension(span.end, Stop.TERMS, earliest)

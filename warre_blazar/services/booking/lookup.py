@@ -8,6 +8,7 @@ from typing import Any
 from oslo_utils import timeutils
 from sqlalchemy.orm import Session
 
+from warre_blazar import texts
 from warre_blazar.db import (
     changes,
     flavors,
@@ -132,7 +133,7 @@ def _listing(
 def _host_ids(db: Session, ref: str) -> frozenset[str]:
     host_ids = hosts.find_ids(db, ref)
     if not host_ids:
-        raise exceptions.InvalidField("host", "expected the name or the id of a host of Blazar's")
+        raise exceptions.InvalidField("host", texts.expected.HOST())
     return host_ids
 
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from oslo_utils import uuidutils
 from sqlalchemy.orm import Session
 
+from warre_blazar import texts
 from warre_blazar.db import flavors, reservations, session
 from warre_blazar.db import series as stored
 from warre_blazar.db.tables import bookings
@@ -80,10 +81,8 @@ def begin_extension(item: BookedSeries) -> BookedSeries:
 
 def _busy(item: BookedSeries) -> exceptions.InvalidState:
     if item.status in (SeriesStatus.ENDING, SeriesStatus.ENDED):
-        return exceptions.InvalidState(f"Series {item.id} was ended; make another series")
-    return exceptions.InvalidState(
-        f"Another request books or deletes reservations of series {item.id}; try again in a minute"
-    )
+        return exceptions.InvalidState(texts.refusals.SERIES_OVER(series=item.id))
+    return exceptions.InvalidState(texts.refusals.SERIES_BUSY(series=item.id))
 
 
 def tries(item: BookedSeries, number: int) -> BookedSeries:

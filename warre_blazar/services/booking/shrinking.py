@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from oslo_log import log as logging
 from sqlalchemy.orm import Session
 
+from warre_blazar import texts
 from warre_blazar.db import backings, hosts, session
 from warre_blazar.domain import placing
 from warre_blazar.errors import exceptions
@@ -83,7 +84,7 @@ def _half_close(db: Session, reservation_id: str) -> dict[str, _Host]:
     """
     if not backings.half_close(db, reservation_id):
         raise exceptions.InvalidState(
-            f"Reservation {reservation_id} is being started or changed; try again in a few seconds"
+            texts.refusals.BEING_STARTED_OR_CHANGED(reservation=reservation_id)
         )
     return _hosts(db, reservation_id)
 
@@ -107,10 +108,7 @@ def _lower_inventories(
     for host_id, host in hosts_by_id.items():
         remaining = kept.get(host_id, 0)
         if remaining < host.held and not placement.lower(host.hypervisor, cls, remaining):
-            raise exceptions.InvalidState(
-                f"A server was created on reservation {reservation_id} at the same moment; try "
-                "again"
-            )
+            raise exceptions.InvalidState(texts.refusals.SERVER_CREATED(reservation=reservation_id))
     return kept
 
 
@@ -126,8 +124,9 @@ def _kept(reservation_id: str, hosts_by_id: Mapping[str, _Host], count: int) -> 
     kept = placing.kept(held, used, count)
     if servers > count:
         raise exceptions.InvalidState(
-            f"Reservation {reservation_id} has {servers} servers, so it can't have fewer instances "
-            f"than that; delete {servers - count} of them first"
+            texts.refusals.TOO_MANY_SERVERS(
+                reservation=reservation_id, servers=servers, excess=servers - count
+            )
         )
     return kept
 

@@ -7,6 +7,7 @@ in Blazar and Nova, so running reservations stay on the host until they end.
 import dataclasses
 import datetime
 
+from warre_blazar import texts
 from warre_blazar.db import foreseeing, host_marks, hosts, session
 from warre_blazar.domain.booking_conditions import BookingConditions
 from warre_blazar.domain.changes import MoveReason
@@ -136,8 +137,8 @@ def _host_id(host: str) -> str:
     if host in ids:
         return host
     if len(ids) != 1:
-        expected = "there are several of that name; give the id" if ids else "Blazar has no such"
-        raise exceptions.InvalidField("host", f"{expected} host: {host}")
+        entry = texts.expected.SEVERAL_HOSTS if ids else texts.expected.NO_HOST
+        raise exceptions.InvalidField("host", entry(host=host))
     (host_id,) = ids
     return host_id
 

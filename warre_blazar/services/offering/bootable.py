@@ -33,7 +33,7 @@ class BootCheck:
     """Whether servers of a flavor could ever boot, and what is in doubt."""
 
     #: Why no server could ever boot. Empty if servers could.
-    refusal: str = ""
+    refusals: tuple[exceptions.RequestInvalid, ...] = ()
     doubts: tuple[Doubt, ...] = ()
 
     @property
@@ -48,14 +48,15 @@ def check(shape: Shape) -> BootCheck:
     This sends requests, so it must not be called inside a transaction. Nothing is asked about a
     shape without extra specs, because Nova and Placement never refuse mere sizes.
     """
-    refusals, doubts = [], _volumes_only(shape)
+    refusals: list[exceptions.RequestInvalid] = []
+    doubts = _volumes_only(shape)
     if not shape.extra_specs:
         return BootCheck(doubts=tuple(doubts))
     for ask in (_ask_nova, _ask_placement):
         try:
             doubts += ask(shape)
         except exceptions.RequestInvalid as error:
-            refusals.append(error.message)
+            refusals.append(error)
         except exceptions.WarreError as error:
             doubts.append(
                 Doubt(
@@ -64,7 +65,7 @@ def check(shape: Shape) -> BootCheck:
                     f"{error.message}; run warre-blazar-manage flavor check later",
                 )
             )
-    return BootCheck("; ".join(refusals), tuple(doubts))
+    return BootCheck(tuple(refusals), tuple(doubts))
 
 
 def _volumes_only(shape: Shape) -> list[Doubt]:
@@ -106,7 +107,7 @@ def check_all(ref: str | None = None) -> Iterator[tuple[Flavor, BootCheck]]:
     for flavor in looked_at:
         verdict = check(flavor.shape)
         doubts = (*verdict.doubts, *shared_devices(flavor))
-        yield flavor, BootCheck(verdict.refusal, doubts)
+        yield flavor, BootCheck(verdict.refusals, doubts)
 
 
 def no_hosts() -> list[Doubt]:

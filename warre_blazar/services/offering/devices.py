@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
+from warre_blazar import texts
 from warre_blazar.db import host_capabilities, session
 from warre_blazar.domain import devices
 from warre_blazar.domain.devices import ALIAS_KEY, PROFILE_KEY, Rules
@@ -25,7 +26,7 @@ def resolve(extra_specs: Mapping[str, str], rules: Rules) -> tuple[Group, ...]:
         groups += _RESOLVERS[key](value, rules)
     if not devices.fits(groups):
         raise exceptions.InvalidField(
-            "extra_specs", f"expected at most {devices.MOST_DEVICES} devices, with short traits"
+            "extra_specs", texts.extra_specs.FEWER_DEVICES(most=devices.MOST_DEVICES)
         )
     return tuple(groups)
 
@@ -33,8 +34,10 @@ def resolve(extra_specs: Mapping[str, str], rules: Rules) -> tuple[Group, ...]:
 def _of_aliases(text: str, rules: Rules) -> list[Group]:
     try:
         requests = devices.alias_requests(text)
-    except ValueError as error:
-        raise exceptions.InvalidField("extra_specs", str(error)) from error
+    except texts.NotValid as error:
+        raise exceptions.InvalidField(
+            "extra_specs", texts.extra_specs.NOT_VALID(spec=error.expected)
+        ) from error
     countable = rules.aliases if rules.in_placement else _capabilities({n for n, _ in requests})
     groups: list[Group] = []
     for name, number in requests:
@@ -55,32 +58,25 @@ def _capabilities(names: set[str]) -> dict[str, Group]:
     }
 
 
-def _unknown_alias(name: str, rules: Rules) -> str:
+def _unknown_alias(name: str, rules: Rules) -> texts.Said:
     if rules.in_placement:
-        return (
-            f"[warre] pci_alias has no line for {name}; copy the line of [pci] alias in nova.conf"
-        )
-    return (
-        f"no host has the capability {devices.capability(name)}; set it to the number of such "
-        "devices on each host that has some, or set [warre] pci_in_placement if Nova counts them "
-        "in Placement"
-    )
+        return texts.extra_specs.NO_ALIAS(alias=name)
+    return texts.extra_specs.NO_CAPABILITY(capability=devices.capability(name))
 
 
 def _of_profile(name: str, _rules: Rules) -> Sequence[Group]:
     url = cyborg.endpoint()
     if url is None:
-        reason = "Keystone's catalog has no Cyborg, without which Nova can't boot such servers"
-        raise exceptions.DeviceNotCountable(PROFILE_KEY, name, reason)
+        raise exceptions.DeviceNotCountable(PROFILE_KEY, name, texts.extra_specs.NO_CYBORG())
     described = cyborg.device_profile(url, name)
     if described is None:
-        reason = "Cyborg has no such device profile; create it there"
-        raise exceptions.DeviceNotCountable(PROFILE_KEY, name, reason)
+        raise exceptions.DeviceNotCountable(PROFILE_KEY, name, texts.extra_specs.NO_PROFILE())
     try:
         return devices.profile_groups(described)
-    except ValueError as error:
-        reason = f"Cyborg's device profile isn't one of Nova's: {error}"
-        raise exceptions.DeviceNotCountable(PROFILE_KEY, name, reason) from error
+    except texts.NotValid as error:
+        raise exceptions.DeviceNotCountable(
+            PROFILE_KEY, name, texts.extra_specs.OTHER_PROFILE(profile=error.expected)
+        ) from error
 
 
 _RESOLVERS: dict[str, Callable[[str, Rules], Sequence[Group]]] = {

@@ -8,6 +8,7 @@ from typing import Any
 from oslo_log import log as logging
 from oslo_utils import timeutils, uuidutils
 
+from warre_blazar import texts
 from warre_blazar.db import flavors, foreseeing, generations, reservations, session
 from warre_blazar.domain import devices as device_domain
 from warre_blazar.domain import flavor as flavor_rules
@@ -30,12 +31,6 @@ class Written:
     doubts: tuple[Doubt, ...] = ()
 
 
-#: Why the devices of an imported flavor aren't counted, and what to do.
-_NEVER_RESOLVED = (
-    "the import didn't resolve them; run warre-blazar-manage flavor recount, then make the flavor "
-    "active"
-)
-
 #: The columns of a flavor's attributes, by attribute. Only attributes whose columns have another
 #: name are listed.
 _COLUMNS = {"start": "start_date", "end": "end_date"}
@@ -50,12 +45,14 @@ def _checked(values: Mapping[str, Any], vcpu: int, device_rules: Rules) -> dict[
     """
     try:
         host_properties.parse(values.get("properties"))
-    except ValueError as error:
-        raise exceptions.InvalidField("properties", str(error)) from error
+    except texts.NotValid as error:
+        raise exceptions.InvalidField("properties", error.expected) from error
     try:
         flavor_rules.check_extra_specs(values.get("extra_specs", {}), vcpu)
-    except ValueError as error:
-        raise exceptions.InvalidField("extra_specs", str(error)) from error
+    except texts.NotValid as error:
+        raise exceptions.InvalidField(
+            "extra_specs", texts.extra_specs.NOT_VALID(spec=error.expected)
+        ) from error
     columns = {_COLUMNS.get(k, k): v for k, v in values.items()}
     if "extra_specs" in values:
         groups = devices.resolve(values["extra_specs"], device_rules)
@@ -69,9 +66,10 @@ def _check_boots(shape: Shape) -> tuple[Doubt, ...]:
     :returns: what is in doubt although the shape isn't refused.
     """
     verdict = bootable.check(shape)
-    if verdict.refusal:
+    if verdict.refusals:
+        refusals = [error.document for error in verdict.refusals]
         raise exceptions.InvalidField(
-            "extra_specs", f"expected extra specs with which a server can boot; {verdict.refusal}"
+            "extra_specs", texts.extra_specs.NOT_BOOTABLE(refusals=refusals)
         )
     return verdict.doubts
 
@@ -80,20 +78,22 @@ def _check_cpus(vcpu: int, extra_specs: Mapping[str, str]) -> None:
     """Check that extra specs agree with the flavor's number of virtual CPUs."""
     try:
         flavor_rules.check_extra_specs(extra_specs, vcpu)
-    except ValueError as error:
-        raise exceptions.InvalidField("extra_specs", str(error)) from error
+    except texts.NotValid as error:
+        raise exceptions.InvalidField(
+            "extra_specs", texts.extra_specs.NOT_VALID(spec=error.expected)
+        ) from error
 
 
 def _check_period(start: datetime.datetime | None, end: datetime.datetime | None) -> None:
     if start is not None and end is not None and end <= start:
-        raise exceptions.InvalidField("end", "expected a time after the flavor's start")
+        raise exceptions.InvalidField("end", texts.expected.AFTER_START())
 
 
 def _check_idle(values: Mapping[str, Any]) -> None:
     warn, end = values.get("idle_warn_hours"), values.get("idle_end_hours")
     if warn is not None and end is not None and end <= warn:
         raise exceptions.InvalidField(
-            "idle_end_hours", "expected a number greater than idle_warn_hours"
+            "idle_end_hours", texts.expected.GREATER_THAN(other="idle_warn_hours")
         )
 
 
@@ -264,7 +264,9 @@ def _check_resolved(shape: Shape) -> None:
     """
     named = device_domain.named(shape.extra_specs)
     if named and not shape.device_groups:
-        raise exceptions.DeviceNotCountable(*next(iter(named.items())), _NEVER_RESOLVED)
+        raise exceptions.DeviceNotCountable(
+            *next(iter(named.items())), texts.extra_specs.NEVER_RESOLVED()
+        )
 
 
 @session.retried

@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from oslo_utils import uuidutils
 from sqlalchemy.orm import Session
 
+from warre_blazar import texts
 from warre_blazar.db import (
     claims,
     flavors,
@@ -100,7 +101,7 @@ def update(
 
 def _check_start(span: Span, now: datetime.datetime) -> None:
     if span.start < now.replace(second=0, microsecond=0):
-        raise exceptions.InvalidPeriod("Maintenance window cannot start in the past")
+        raise exceptions.InvalidPeriod(texts.refusals.WINDOW_PAST())
 
 
 def check_closes(flavor_ids: Collection[str], hosts: Collection[Any]) -> None:
@@ -109,9 +110,7 @@ def check_closes(flavor_ids: Collection[str], hosts: Collection[Any]) -> None:
     :raises InvalidField:
     """
     if not (flavor_ids or hosts):
-        raise exceptions.InvalidField(
-            "flavor_ids", "expected a flavor, or a host in host_ids; else the window closes nothing"
-        )
+        raise exceptions.InvalidField("flavor_ids", texts.expected.CLOSED_ITEM())
 
 
 def _closed_hosts(db: Session, refs: Iterable[str]) -> tuple[tuple[str, str], ...]:
@@ -125,8 +124,8 @@ def _host(db: Session, ref: str) -> tuple[str, str]:
         if host[0] == ref:
             return host
     if len(named) != 1:
-        expected = "there are several of that name; give the id" if named else "Blazar has no such"
-        raise exceptions.InvalidField("host_ids", f"{expected} host: {ref}")
+        entry = texts.expected.SEVERAL_HOSTS if named else texts.expected.NO_HOST
+        raise exceptions.InvalidField("host_ids", entry(host=ref))
     return named[0]
 
 
@@ -145,12 +144,12 @@ def _checked(
         any bookings in this time were made by users who may book inside windows, or were left.
     """
     if window.span.end <= window.span.start:
-        raise exceptions.InvalidPeriod("Maintenance window end time must be after start time")
+        raise exceptions.InvalidPeriod(texts.refusals.WINDOW_PERIOD())
     wanted = set(flavor_ids)
     living_flavors = maintenance_windows.living_flavors(db, wanted)
     if len(living_flavors) != len(wanted):
         unknown = min(wanted - {flavor_id for flavor_id, _ in living_flavors})
-        raise exceptions.FlavorNotFound(unknown, "One or more flavors not found")
+        raise exceptions.FlavorNotFound(unknown, of_several=True)
     is_within = before is not None and before.span.contains(window.span)
     kept_flavors = before.flavors if before and is_within else ()
     kept_hosts = before.hosts if before and is_within else ()

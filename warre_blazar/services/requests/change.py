@@ -13,7 +13,7 @@ from typing import Any
 from oslo_db import exception as db_exc
 from oslo_utils import timeutils
 
-from warre_blazar import times
+from warre_blazar import texts, times
 from warre_blazar.domain import booking_rules, reservation_states
 from warre_blazar.domain.before_end import Choice
 from warre_blazar.domain.booking_conditions import BookingConditions
@@ -137,7 +137,7 @@ def change(
     if not done:
         return lookup.get(reservation.id, None)[0], False
     not_known = exceptions.NoAnswer(
-        reservation.lease_name, f"reservation {reservation.id} has changed"
+        reservation.lease_name, texts.services.CHANGED(reservation=reservation.id)
     )
     changed = seen(lambda: _changed(reservation, new_values), not_known)
     return changed or new_values.of(reservation), True
@@ -233,19 +233,14 @@ def _check_as_blazar(reservation: Reservation, wanted: Reservation, now: datetim
     minute = now.replace(second=0, microsecond=0)
     present, span = reservation.span, wanted.span
     if present.start < minute and span.start != present.start:
-        text = f"Reservation {reservation.id} has begun, so its start can't change"
+        said = texts.refusals.BLAZAR_BEGUN(reservation=reservation.id)
     elif present.end < minute:
-        text = (
-            f"Reservation {reservation.id} is over, so only its name, note and contact can change"
-        )
+        said = texts.refusals.BLAZAR_OVER(reservation=reservation.id)
     elif span.end < minute:
-        text = (
-            f"The new end, {span.end:%Y-%m-%d %H:%M} UTC, has passed; to end the reservation now, "
-            f"give the next full minute, {minute + times.MINUTE:%Y-%m-%d %H:%M} UTC"
-        )
+        said = texts.refusals.BLAZAR_END_PASSED(end=span.end, next_minute=minute + times.MINUTE)
     else:
         return
-    raise exceptions.Refused("refused", text)
+    raise exceptions.Refused(said)
 
 
 def _write(reservation: Reservation, new_values: ChangeRequest, user_id: str) -> None:
@@ -264,7 +259,7 @@ def _write(reservation: Reservation, new_values: ChangeRequest, user_id: str) ->
     except db_exc.DBError:
         # The database may have committed the write before the connection was lost.
         not_known = exceptions.NoAnswer(
-            reservation.lease_name, f"reservation {reservation.id} has its new labels"
+            reservation.lease_name, texts.services.LABELED(reservation=reservation.id)
         )
         if not seen(lambda: _has(lookup.get(reservation.id, None)[0], values), not_known):
             raise
@@ -322,9 +317,7 @@ def _check_period(reservation: Reservation, wanted: Reservation, now: datetime.d
     if wanted.span.start == reservation.span.start:
         return
     if reservation.state == reservation_states.ACTIVE:
-        raise exceptions.InvalidState(
-            f"Reservation {reservation.id} has begun, so its start can't change"
-        )
+        raise exceptions.InvalidState(texts.refusals.BEGUN(reservation=reservation.id))
     booking_rules.check_future(wanted.span, now)
 
 
@@ -354,4 +347,6 @@ def _check_not_over(reservation: Reservation) -> None:
     :raises InvalidState:
     """
     if reservation.is_record or reservation.state == reservation_states.COMPLETE:
-        raise exceptions.InvalidState(f"Reservation {reservation.id} is {reservation.state}")
+        raise exceptions.InvalidState(
+            texts.refusals.IN_STATE(reservation=reservation.id, status=reservation.state)
+        )

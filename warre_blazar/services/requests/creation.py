@@ -13,7 +13,7 @@ from blazar.db import api as db_api
 from oslo_log import log as logging
 from oslo_utils import uuidutils
 
-from warre_blazar import times, waiting
+from warre_blazar import texts, times, waiting
 from warre_blazar.domain import lease_states, reservation_states
 from warre_blazar.domain.flavor import RESOURCE_TYPE, Flavor
 from warre_blazar.domain.refusals import Asked
@@ -111,7 +111,7 @@ def _is_being_created(lease_id: str) -> bool:
 
 def _not_known(lease_id: str) -> exceptions.NoAnswer:
     lease_name = f"reservation-{lease_id}"
-    return exceptions.NoAnswer(lease_name, "your reservation was booked")
+    return exceptions.NoAnswer(lease_name, texts.services.OWN_BOOKED())
 
 
 def _booked_despite(error: exceptions.WarreError, lease_id: str) -> Reservation | None:

@@ -11,7 +11,7 @@ from blazar.db import api as db_api
 from oslo_db import exception as db_exc
 from oslo_utils import timeutils
 
-from warre_blazar import times, waiting
+from warre_blazar import texts, times, waiting
 from warre_blazar.db import executions, lease_workers, leases, session
 from warre_blazar.domain import lease_states, reservation_states
 from warre_blazar.domain.reservation import Reservation
@@ -63,7 +63,7 @@ def check_alive() -> None:
         silence = executions.silence(db)
     if silence is not None and silence > times.DEAD_AFTER:
         raise exceptions.ServiceUnavailable(
-            "The reservation manager", f"no manager has been heard of for {silence} seconds"
+            "The reservation manager", texts.services.SILENT(seconds=silence)
         )
 
 
@@ -89,7 +89,7 @@ def answered(
             return True
         if lease["status"] not in _BEING_CHANGED:
             raise exceptions.NoAnswer(
-                reservation.lease_name, f"reservation {reservation.id} has changed"
+                reservation.lease_name, texts.services.CHANGED(reservation=reservation.id)
             ) from error
         return False
     return True
@@ -157,6 +157,4 @@ def check_created(reservation: Reservation) -> None:
     :raises InvalidState:
     """
     if reservation.state == reservation_states.PENDING_CREATE:
-        raise exceptions.InvalidState(
-            f"Reservation {reservation.id} is still being created; try again later"
-        )
+        raise exceptions.InvalidState(texts.refusals.BEING_CREATED(reservation=reservation.id))

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from oslo_log import log as logging
 from oslo_utils import timeutils
 
+from warre_blazar import texts
 from warre_blazar.db import session
 from warre_blazar.domain import quota as quota_rules
 from warre_blazar.domain import reservation_states
@@ -182,7 +183,7 @@ def _known(item: BookedSeries) -> Iterator[None]:
 
 
 def _no_answer(item: BookedSeries) -> exceptions.NoAnswer:
-    return exceptions.NoAnswer("", f"reservations of series {item.id} were booked or deleted")
+    return exceptions.NoAnswer("", texts.services.OF_SERIES(series=item.id))
 
 
 def _book_each(caller: Caller, asked: Occurrences) -> SeriesOutcome:
@@ -224,7 +225,7 @@ def _book_one(caller: Caller, request: admission.BookingRequest) -> None:
         return
     found = creation.find(made.lease_id)
     if found is None or found[0].state == reservation_states.PENDING_CREATE:
-        raise exceptions.NoAnswer(made.lease_name, f"reservation {made.id} was booked")
+        raise exceptions.NoAnswer(made.lease_name, texts.services.BOOKED(reservation=made.id))
 
 
 def _finished(item: BookedSeries) -> BookedSeries:
@@ -247,9 +248,7 @@ def document(item: RefusedOccurrence) -> dict[str, object]:
     return {
         "start": time_text(item.span.start),
         "end": time_text(item.span.end),
-        "code": item.error.code,
-        "message": item.error.message,
-        "detail": item.error.detail,
+        **item.error.document,
         "next_start": item.next_start and time_text(item.next_start),
     }
 
@@ -307,12 +306,12 @@ def next_spans(
     :raises InvalidField: there are none, or too many.
     """
     if more is not None and item.planned + more > most:
-        raise exceptions.InvalidField("more", f"expected at most {most} occurrences in all")
+        raise exceptions.InvalidField("more", texts.expected.MORE_OCCURRENCES(most=most))
     found = item.recurrence.occurrences(
         most if more is None else item.planned + more, until, endless=True
     )
     spans = found[item.planned :]
     if not spans or (more is not None and len(spans) < more):
         field = "until" if more is None else "more"
-        raise exceptions.InvalidField(field, "expected occurrences that the rule still has")
+        raise exceptions.InvalidField(field, texts.expected.LEFT_OCCURRENCES())
     return spans

@@ -16,7 +16,7 @@ from oslo_log import log as logging
 from oslo_utils import timeutils
 from sqlalchemy.orm import Session
 
-from warre_blazar import times, waiting
+from warre_blazar import texts, times, waiting
 from warre_blazar.db import (
     backings,
     changes,
@@ -186,7 +186,7 @@ def _begin_opening(db: Session, reservation_id: str) -> tuple[Backing, Places]:
     if backing.phase is Phase.OPEN:
         return backing, []
     if not backings.begin_opening(db, reservation_id):
-        raise exceptions.InvalidState(f"Reservation {reservation_id} is being removed")
+        raise exceptions.InvalidState(texts.refusals.BEING_REMOVED(reservation=reservation_id))
     return backing, hosts.nova_names(db, reservation_id)
 
 
@@ -247,7 +247,7 @@ def _tell_late_start(db: Session, reservation_id: str) -> None:
 def _get(db: Session, reservation_id: str) -> Backing:
     backing = backings.get(db, reservation_id)
     if backing is None:
-        raise exceptions.InvalidState(f"Reservation {reservation_id} has nothing in Nova")
+        raise exceptions.InvalidState(texts.refusals.NOTHING_IN_NOVA(reservation=reservation_id))
     return backing
 
 
@@ -366,8 +366,9 @@ def _remove_servers(backing: Backing, patience: float) -> None:
         requested.update(servers)
         if waiting.now() + wait > deadline:
             raise exceptions.InvalidState(
-                f"{len(servers)} servers of reservation {backing.reservation_id} are still being "
-                "deleted"
+                texts.refusals.SERVERS_REMAIN(
+                    servers=len(servers), reservation=backing.reservation_id
+                )
             )
         waiting.sleep(wait)
         wait = min(wait * 2, times.DELETION_LONGEST_POLL)

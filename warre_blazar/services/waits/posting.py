@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from sqlalchemy.orm import Session
 
-from warre_blazar import times
+from warre_blazar import texts, times
 from warre_blazar.db import clock, flavors, generations, session, waits
 from warre_blazar.db.waits import WaitFilter
 from warre_blazar.domain import booking_rules, wait_checks
@@ -107,9 +107,7 @@ def _with_flavor(db: Session, wait: Wait) -> tuple[Wait, list[Flavor]]:
         offset=0,
     )
     if not offered:
-        raise exceptions.InvalidField(
-            "category", "expected the category of a flavor that your project may book"
-        )
+        raise exceptions.InvalidField("category", texts.expected.CATEGORY())
     return wait, offered
 
 

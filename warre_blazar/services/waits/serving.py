@@ -15,7 +15,7 @@ from blazar.db import api as db_api
 from oslo_log import log as logging
 from sqlalchemy.orm import Session
 
-from warre_blazar import times
+from warre_blazar import texts, times
 from warre_blazar.db import flavors, outbox, session, turns, waits
 from warre_blazar.domain import lease_states
 from warre_blazar.domain import waits as rules
@@ -53,7 +53,14 @@ Permit = Callable[[Wait], Caller]
 
 
 class NotPermitted(Exception):
-    """The user of a wait may no longer book for its project. The text says why."""
+    """The user of a wait may no longer book for its project.
+
+    :ivar why: the reason.
+    """
+
+    def __init__(self, why: texts.Said) -> None:
+        super().__init__(why)
+        self.why = why
 
 
 class WaitServer:

@@ -1,0 +1,210 @@
+"""The page of texts: what is on it, and that errors are made of it and of nothing else."""
+
+import ast
+import copy
+import datetime
+import importlib.util
+import json
+import pathlib
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from mypy import api as mypy
+
+import warre_blazar
+from warre_blazar import texts
+from warre_blazar.errors import exceptions
+from warre_blazar.texts import expected, extra_specs, refusals, services
+from warre_blazar.texts.entries import Entry, places
+
+ROOT = pathlib.Path(warre_blazar.__file__).parent
+PAGES = {
+    page.__name__.rpartition(".")[2]: page for page in (expected, extra_specs, refusals, services)
+}
+ENTRIES = {
+    f"{name}.{key}": entry
+    for name, page in PAGES.items()
+    for key, entry in vars(page).items()
+    if isinstance(entry, Entry)
+}
+#: A value of each type of data. The value of a number with a word is that of ``number``.
+SAMPLES: dict[str, Any] = {
+    "": "x",
+    "number": 2,
+    "time": datetime.datetime(2026, 7, 1, 9),
+    "names": ["a", "b"],
+    "or": ["a", "b"],
+    "nouns": ["a", "b"],
+    "ids": [{"id": "a"}],
+    "noun": "list waits",
+    "each": [{"resource": "hours", "asked": 1, "used": 2, "limit": 3, "message": "y"}],
+    "said": refusals.PAST(start=datetime.datetime(2026, 7, 1, 9)),
+}
+LOCAL = datetime.timezone(datetime.timedelta(hours=10))
+
+every_entry = pytest.mark.parametrize("entry", ENTRIES.values(), ids=ENTRIES)
+
+
+def sample(entry: Entry) -> exceptions.WarreError:
+    """An error of an entry with data of the right types."""
+    about = {n: "a" for n in places(entry.frame) if n != "clause"}
+    types = places(entry.template)
+    data = {n: SAMPLES["number" if "|" in kind else kind] for n, kind in types.items()}
+    if "refused" in data:
+        data["refused"] = [{"start": "2026-07-01T09:00:00+00:00", "message": "No slot"}]
+    data |= {name: 1 for name in entry.also.split()}
+    return exceptions.WarreError(entry(**data), **about)
+
+
+def in_melbourne(moment: datetime.datetime) -> str:
+    return f"{moment.astimezone(LOCAL):%H:%M} there"
+
+
+def test_no_two_entries_have_the_same_code_and_reason():
+    assert list(texts.ERRORS.values()) == list(ENTRIES.values())
+
+
+@every_entry
+def test_data_has_all_that_the_sentence_has(entry: Entry):
+    """A client that gets an error's code and detail can word the same sentence."""
+    error = sample(entry)
+    document = json.loads(json.dumps({**error.document, "message": "another"}))
+    assert texts.word(document, texts.API) == error.message
+
+
+def test_sentence_is_worded_in_the_zone_of_its_reader():
+    error = sample(refusals.TOO_FAR_AHEAD)
+    assert "choose an end until 2026-07-01 09:00 UTC, or" in error.message
+    assert error.detail["latest_end"] == "2026-07-01T09:00:00+00:00"
+    worded = texts.word(error.document, texts.reader(in_melbourne))
+    assert "choose an end until 19:00 there, or" in worded
+
+
+def test_sentence_within_a_sentence_is_worded_in_the_zone_of_its_reader():
+    error = sample(refusals.CANNOT_WAIT)
+    assert error.message == (
+        "Reservation start time of 2026-07-01 09:00 UTC is in the past, so it can't wait for "
+        "anything"
+    )
+    assert "19:00 there is in the past, so" in texts.word(
+        error.document, texts.reader(in_melbourne)
+    )
+
+
+def test_templates_frames_and_nouns_are_translated():
+    german = {
+        "{service:noun} is not available ({clause}); try again later": "{service:noun}: {clause}",
+        "The database": "Die Datenbank",
+        services.CELL.template: "eine Zelle fehlt",
+    }
+    error = exceptions.ServiceUnavailable("The database", services.CELL())
+    to = texts.reader(str, lambda template: german.get(template, template))
+    assert texts.word(error.document, to) == "Die Datenbank: eine Zelle fehlt"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param({"code": "of_tomorrow"}, id="unknown code"),
+        pytest.param({"detail": {}}, id="no data"),
+        pytest.param({"detail": None}, id="no detail"),
+        pytest.param({"detail": {"reason": "past", "start": 7}}, id="another type"),
+        pytest.param({"detail": {"reason": "of_tomorrow", "start": "x"}}, id="unknown reason"),
+        pytest.param({"detail": {"reason": ["past"]}}, id="a reason that isn't one"),
+    ],
+)
+def test_what_a_client_does_not_know_is_shown_as_the_server_words_it(change: dict[str, Any]):
+    document = {**sample(refusals.PAST).document, "message": "As the server says", **change}
+    assert texts.word(document, texts.API) == "As the server says"
+
+
+@pytest.mark.parametrize(
+    ("number", "text"), [(1, "at most 1 instance of"), (2, "at most 2 instances of")]
+)
+def test_noun_agrees_with_its_number(number: int, text: str):
+    said = refusals.TOO_MANY_INSTANCES(max_instances_per_project=number, asked=3, held=0)
+    assert text in said
+
+
+def test_entry_with_other_data_than_its_own_is_refused():
+    with pytest.raises(TypeError):
+        refusals.PAST()
+    with pytest.raises(TypeError):
+        refusals.TRY_AGAIN(start=1)
+
+
+def test_words_keep_their_entry_when_schemas_are_copied():
+    said = expected.AT_MOST(at_most=3)
+    copied = copy.deepcopy({"x-expected": said})["x-expected"]
+    assert (copied, copied.entry, copied.data) == (said, expected.AT_MOST, {"at_most": 3})
+
+
+# Calls in the package
+
+
+def calls() -> Iterator[tuple[str, ast.Call, str]]:
+    """Each call of an entry: where it is, the call, and the name of the entry."""
+    for path in ROOT.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call):
+                name = ast.unparse(node.func).removeprefix("texts.")
+                if name in ENTRIES:
+                    yield f"{path.relative_to(ROOT)}:{node.lineno}", node, name
+
+
+def test_each_entry_gets_its_data():
+    wrong = [
+        (where, name)
+        for where, call, name in calls()
+        if call.args or {keyword.arg for keyword in call.keywords} != ENTRIES[name].names
+    ]
+    assert wrong == []
+
+
+def test_each_entry_is_used():
+    sources = "".join(p.read_text() for p in ROOT.rglob("*.py") if p.parent.name != "texts")
+    used = set(re.findall(r"\b\w+\.[A-Z][A-Z0-9_]*\b", sources))
+    assert ENTRIES.keys() - used == set()
+
+
+def test_mypy_refuses_an_error_with_a_text(tmp_path: pathlib.Path):
+    source = tmp_path / "source.py"
+    source.write_text(
+        "from warre_blazar import texts\n"
+        "from warre_blazar.errors.exceptions import *\n"
+        "InvalidState(texts.refusals.LEASE_ENDED())\n"
+        "InvalidState('It is over')\n"
+        "InvalidField('name', 'expected a name')\n"
+        "FlavorNotBookable(f'Too long')\n"
+        "Refused('refused', 'No')\n"
+        "ServiceUnavailable('Nova', str(OSError()))\n"
+        "ServiceRefused('Nova', 'No')\n"
+        "NoAnswer('lease', 'it was booked')\n"
+        "Forbidden('rule', 'Not you')\n"
+        "Misconfigured('option', 'No file')\n"
+        "texts.NotValid('expected a name')\n"
+    )
+    said, _, _ = mypy.run(["--config-file=", f"--cache-dir={tmp_path}", str(source)])
+    refused = {int(number) for number in re.findall(r"source\.py:(\d+): error: .*Said", said)}
+    assert refused == {*range(4, 14)}
+
+
+def test_page_of_the_documentation_has_each_entry():
+    path = ROOT.parent / "doc/source/_ext/text_tables.py"
+    spec = importlib.util.spec_from_file_location("text_tables", path)
+    assert spec is not None and spec.loader is not None
+    tables = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tables)
+    page = (ROOT.parent / "doc/source/reference/texts.rst").read_text()
+    assert set(re.findall(r"^\.\. text-table:: (\w+)$", page, re.MULTILINE)) == set(tables.TABLES)
+    rows = tables.cells(texts.ERRORS)
+    assert len(rows) == len(ENTRIES)
+    assert (
+        "``hosts_exhausted``",
+        "``affinity``",
+        "No capacity: {asked:number} asked on one host, the {matching:number} matching hosts have "
+        "room for {free:number}",
+        "",
+    ) in rows

@@ -1,0 +1,62 @@
+"""The page of texts: each refusal, warning and reason that people read, once.
+
+An entry has a code for programs, the names and types of its data, and the English sentence with
+places for them. The server makes an error, a warning or a reason from an entry and its data, and
+answers with the code, the data (``detail``) and the English sentence. Clients find the entry again
+by its code, and word it in the reader's language and time zone. So this package imports nothing of
+the rest, and both sides import it.
+
+If a code has several sentences, ``detail["reason"]`` tells them apart. To change a sentence, change
+its entry. Then change the same sentence in the German of ``dashboard/locale``, whose test names it.
+"""
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from types import ModuleType
+from typing import Any
+
+from warre_blazar.texts import expected, extra_specs, refusals, services
+from warre_blazar.texts.entries import API, Entry, NotValid, Reader, Said
+
+__all__ = ["API", "ERRORS", "Entry", "Key", "NotValid", "Reader", "Said", "reader", "word"]
+
+#: The code and the reason of an entry.
+Key = tuple[str, str]
+
+
+def _of(*pages: ModuleType) -> dict[Key, Entry]:
+    entries = [each for page in pages for each in vars(page).values() if isinstance(each, Entry)]
+    return {(entry.code, entry.reason): entry for entry in entries}
+
+
+#: The entries of errors, and of what stands within them.
+ERRORS: Mapping[Key, Entry] = _of(expected, extra_specs, refusals, services)
+
+
+def reader(time: Callable[[datetime], str], translate: Callable[[str], str] = str) -> Reader:
+    """A reader to whom also the errors within other errors are worded.
+
+    :param time: returns a moment in the reader's zone and form.
+    :param translate: returns a template in the reader's language.
+    """
+
+    def said(document: Mapping[str, Any]) -> str:
+        return word(document, made)
+
+    made = Reader(time, translate, said)
+    return made
+
+
+def word(document: Mapping[str, Any], to: Reader, entries: Mapping[Key, Entry] = ERRORS) -> str:
+    """An answer's sentence, worded for a reader.
+
+    :param document: what the API has answered: ``code``, ``message`` and ``detail``.
+    :returns: the ``message`` if no entry has the code, or its data are other ones. The API may be
+        newer than its client.
+    """
+    detail = document.get("detail") or {}
+    try:
+        entry = entries[document["code"], detail.get("reason", "")]
+        return entry.sentence(detail, to)
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError):
+        return str(document["message"])
