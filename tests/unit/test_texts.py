@@ -15,14 +15,28 @@ from mypy import api as mypy
 
 import warre_blazar
 from warre_blazar import texts
+from warre_blazar.client import types
+from warre_blazar.domain.extensions import Stop
+from warre_blazar.domain.offers import NoOffer
 from warre_blazar.errors import exceptions
-from warre_blazar.texts import expected, extra_specs, refusals, services
+from warre_blazar.texts import (
+    commands,
+    expected,
+    extra_specs,
+    reasons,
+    refusals,
+    services,
+    warnings,
+)
 from warre_blazar.texts.entries import Entry, places
 
 ROOT = pathlib.Path(warre_blazar.__file__).parent
 PAGES = {
-    page.__name__.rpartition(".")[2]: page for page in (expected, extra_specs, refusals, services)
+    page.__name__.rpartition(".")[2]: page
+    for page in (expected, extra_specs, refusals, services, warnings, reasons)
 }
+#: The pages whose entries aren't errors, and how clients find these.
+OTHERS = {"warnings": texts.WARNINGS, "reasons": texts.NO_FREE_SLOTS}
 ENTRIES = {
     f"{name}.{key}": entry
     for name, page in PAGES.items()
@@ -44,7 +58,7 @@ SAMPLES: dict[str, Any] = {
 }
 LOCAL = datetime.timezone(datetime.timedelta(hours=10))
 
-every_entry = pytest.mark.parametrize("entry", ENTRIES.values(), ids=ENTRIES)
+every_entry = pytest.mark.parametrize("name", ENTRIES)
 
 
 def sample(entry: Entry) -> exceptions.WarreError:
@@ -63,15 +77,17 @@ def in_melbourne(moment: datetime.datetime) -> str:
 
 
 def test_no_two_entries_have_the_same_code_and_reason():
-    assert list(texts.ERRORS.values()) == list(ENTRIES.values())
+    found = [*texts.ERRORS.values(), *texts.WARNINGS.values(), *texts.NO_FREE_SLOTS.values()]
+    assert sorted(map(id, found)) == sorted(map(id, ENTRIES.values()))
 
 
 @every_entry
-def test_data_has_all_that_the_sentence_has(entry: Entry):
+def test_data_has_all_that_the_sentence_has(name: str):
     """A client that gets an error's code and detail can word the same sentence."""
-    error = sample(entry)
+    error = sample(ENTRIES[name])
     document = json.loads(json.dumps({**error.document, "message": "another"}))
-    assert texts.word(document, texts.API) == error.message
+    entries = OTHERS.get(name.partition(".")[0], texts.ERRORS)
+    assert texts.word(document, texts.API, entries) == error.message
 
 
 def test_sentence_is_worded_in_the_zone_of_its_reader():
@@ -91,6 +107,23 @@ def test_sentence_within_a_sentence_is_worded_in_the_zone_of_its_reader():
     assert "19:00 there is in the past, so" in texts.word(
         error.document, texts.reader(in_melbourne)
     )
+
+
+def test_whole_answer_is_worded_for_its_reader():
+    past = sample(refusals.PAST).document
+    overbooked = sample(warnings.SLOTS_OVERBOOKED).document
+    early = {"code": "too_long", "message": "x", "detail": {"max_length_hours": 2}}
+    answer = {"refusals": [past], "warnings": [overbooked], "reason": early, "name": "x", "at": 1}
+    worded = texts.worded(answer, texts.reader(in_melbourne))
+    assert worded["refusals"][0]["message"].endswith("start time of 19:00 there is in the past")
+    assert worded["warnings"][0]["message"].endswith("the last of them until 19:00 there")
+    assert worded["reason"]["message"].startswith("The flavor can be booked for at most 2 hours")
+    assert (worded["name"], worded["at"], past["message"]) == (
+        "x",
+        1,
+        sample(refusals.PAST).message,
+    )
+    assert types.Reason.of(worded["reason"]).detail == {"max_length_hours": 2}
 
 
 def test_templates_frames_and_nouns_are_translated():
@@ -139,6 +172,19 @@ def test_words_keep_their_entry_when_schemas_are_copied():
     said = expected.AT_MOST(at_most=3)
     copied = copy.deepcopy({"x-expected": said})["x-expected"]
     assert (copied, copied.entry, copied.data) == (said, expected.AT_MOST, {"at_most": 3})
+
+
+def test_words_of_the_api_without_a_sentence_have_one_here():
+    assert set(reasons.NO_OFFER) == set(NoOffer)
+    assert set(reasons.STOPS) == set(Stop)
+
+
+def test_commands_explain_each_reason_that_they_can():
+    known = {code for code, _ in texts.NO_FREE_SLOTS} - {"invalid_period"}
+    assert set(commands.NOT_FREE) == known
+    codes = {code for code, _ in texts.ERRORS}
+    for table in (commands.TAKEN, commands.PARTLY_TAKEN, commands.INSTEAD, commands.ADVICE):
+        assert table.keys() <= codes
 
 
 # Calls in the package
@@ -199,8 +245,8 @@ def test_page_of_the_documentation_has_each_entry():
     spec.loader.exec_module(tables)
     page = (ROOT.parent / "doc/source/reference/texts.rst").read_text()
     assert set(re.findall(r"^\.\. text-table:: (\w+)$", page, re.MULTILINE)) == set(tables.TABLES)
-    rows = tables.cells(texts.ERRORS)
-    assert len(rows) == len(ENTRIES)
+    rows = [row for entries in tables.TABLES.values() for row in tables.cells(entries)]
+    assert len(rows) == len(ENTRIES) + len(reasons.NO_OFFER) + len(reasons.STOPS)
     assert (
         "``hosts_exhausted``",
         "``affinity``",

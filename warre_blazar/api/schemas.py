@@ -6,6 +6,7 @@ The schemas of resources are made from the declarations in ``warre_blazar.fields
 from collections.abc import Sequence
 from typing import Any
 
+from warre_blazar import texts
 from warre_blazar.fields import flavors, others, reservations, series, usage, waits
 from warre_blazar.fields.declaration import (
     Field,
@@ -118,23 +119,6 @@ LIMITS = answer(absolute=_ABSOLUTE)
 PROJECT_LIMITS = answer(project_id=_TEXT, absolute=_ABSOLUTE)
 SPAN = answer(start=_MOMENT, end=_MOMENT)
 
-_REASON_CODES = (
-    "flavor_inactive",
-    "invalid_period",
-    "before_flavor_start",
-    "after_flavor_end",
-    "too_long",
-    "no_host_matches",
-    "count_over_slots",
-    "count_over_terms",
-    "count_over_hosts",
-    "maintenance",
-    "not_that_long",
-    "project_terms",
-    "too_far_ahead",
-    "all_booked",
-)
-
 #: The spans of time in which a flavor is free, and the reason if there are none.
 FREE: Schema = answer(
     results={"type": "array", "items": reference("Span")},
@@ -142,7 +126,7 @@ FREE: Schema = answer(
         "anyOf": [
             {"type": "null"},
             answer(
-                code={"enum": list(_REASON_CODES)},
+                code={"enum": list(dict.fromkeys(code for code, _ in texts.NO_FREE_SLOTS))},
                 message={**_TEXT, "description": "A text for people."},
                 detail={
                     "type": "object",

@@ -1,6 +1,5 @@
 """The documents that the API answers with, made from this package's objects."""
 
-import dataclasses
 import datetime
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -36,12 +35,11 @@ from warre_blazar.services.booking.extension import Extension
 from warre_blazar.services.booking.offers import Found
 from warre_blazar.services.booking.quotas import QuotaStanding
 from warre_blazar.services.hosts.host_status import HostStatus
-from warre_blazar.services.offering.bootable import Doubt
 from warre_blazar.services.offering.capacity import Capacity, FlavorLimits
-from warre_blazar.services.offering.no_free_slots import Reason
 from warre_blazar.services.requests import series as refused_occurrences
 from warre_blazar.services.requests.series import SeriesOutcome
 from warre_blazar.services.waits.posting import WaitStatus
+from warre_blazar.texts import Said
 
 #: A function that says whether the caller of a request gets a field.
 Sees = Callable[[Field[Any]], bool]
@@ -76,11 +74,6 @@ def offered(item: Flavor, hosts: int, sees: Sees) -> dict[str, Any]:
     """
     values = {"bookable": item.active and hosts > 0, "bookable_hosts": hosts}
     return _document(flavors.FlavorOffered, {**item.values, **values}, sees)
-
-
-def doubt(item: Doubt) -> dict[str, Any]:
-    """A warning about a flavor that was made or changed."""
-    return {"code": item.code, "message": item.text[:1].upper() + item.text[1:]}
 
 
 def capacity(item: Capacity) -> dict[str, Any]:
@@ -223,9 +216,9 @@ _HOUR = times.HOUR // times.SECOND
 _IN_LIMITS = {RESERVATIONS: "reservations", HOURS: "hours"}
 
 
-def free(spans: list[Span], why_none: Reason | None) -> dict[str, Any]:
+def free(spans: list[Span], why_none: Said | None) -> dict[str, Any]:
     """The spans of time in which a flavor is free, and the reason if there are none."""
-    reason = None if why_none is None else dataclasses.asdict(why_none)
+    reason = None if why_none is None else why_none.document
     return {"results": [span(item) for item in spans], "reason": reason}
 
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from warre_blazar.cli import error_advice, no_free_slots, time_display, wording
 from warre_blazar.cli.command_names import Fields
 from warre_blazar.client import Alternatives, DryRun, Reason, errors
+from warre_blazar.texts import commands as texts
 
 #: Codes of errors after which the same booking may be possible at another time.
 CODES = frozenset(
@@ -16,18 +17,6 @@ CODES = frozenset(
 )
 #: Codes of errors after which the same booking may become possible once others give slots back.
 _ONCE_FREED = frozenset({"slots_exhausted", "hosts_exhausted"})
-_REASONS = {
-    "slots_exhausted": "No slot is free then",
-    "hosts_exhausted": "No host has room then",
-    "maintenance": "The flavor is closed for maintenance then",
-}
-#: Texts to show if some of the instances could be booked, but not all. Data of the error replaces
-#: the names in braces.
-_PARTIAL_REASONS = {
-    "slots_exhausted": "Only {free} of the flavor's {slots} slots {are} free then, and {asked} "
-    "were asked for",
-    "hosts_exhausted": "The hosts have room for only {free} of {asked} instances then",
-}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -137,11 +126,12 @@ def why(error: errors.ApiError) -> str:
     if _over_slots(error):
         slots = wording.slots(error.detail["slots"])
         return f"The flavor has {slots}, and {error.detail['asked']} were asked for"
-    if error.detail.get("asked") and error.detail.get("free") and error.code in _PARTIAL_REASONS:
+    if error.detail.get("asked") and error.detail.get("free") and error.code in texts.PARTLY_TAKEN:
         are = "is" if error.detail["free"] == 1 else "are"
         with contextlib.suppress(KeyError):
-            return _PARTIAL_REASONS[error.code].format(**{**error.detail, "are": are})
-    return _REASONS.get(error.code, str(error).rstrip("."))
+            return texts.PARTLY_TAKEN[error.code].sentence({**error.detail, "are": are})
+    taken = texts.TAKEN.get(error.code)
+    return taken.sentence({}) if taken else str(error).rstrip(".")
 
 
 def _over_slots(refusal: errors.ApiError | Reason) -> bool:

@@ -8,45 +8,13 @@ from typing import Any
 from warre_blazar.cli import time_display
 from warre_blazar.cli.command_names import Fields
 from warre_blazar.client import errors
+from warre_blazar.texts import commands, refusals
 
 NO_CREDENTIALS = (
     "No credentials: set OS_AUTH_TYPE=password, OS_AUTH_URL, OS_USERNAME, OS_PASSWORD, "
     "OS_PROJECT_NAME, OS_USER_DOMAIN_ID and OS_PROJECT_DOMAIN_ID (your cloud's openrc file sets "
     "these), or set OS_CLOUD"
 )
-#: The API's own text names a field of the request.
-_NO_BEFORE_END = (
-    "The flavor doesn't let you choose what is done with the servers before the end. Leave out "
-    "--before-end"
-)
-
-#: The advice for each error code of the API. The fields in braces are data of the error's detail,
-#: or names of commands. ``of_project`` is the option that names the project that was booked for, or
-#: empty if that is the user's own.
-_ADVICE = {
-    "invalid_period": "The earliest start is --start now",
-    "flavor_inactive": "The operator has closed the flavor; see {flavor-list} for others",
-    "flavor_not_accessible": "Ask the operator for access (operators grant it with "
-    "{flavor-access-grant})",
-    "too_far_ahead": "Choose an earlier end",
-    "too_early_to_extend": "See {reservation-show} for the end",
-    "too_many_instances": "See {reservation-list}{of_project} for the project's reservations",
-    "gap_too_short": "See {reservation-list}{of_project}, and {reservation-offers} for other "
-    "flavors",
-    "maintenance": "See {maintenance-window-list}, and {flavor-free-slots} for other times",
-    "flavor_in_use": "See {reservation-list} --all-projects --flavor {flavor}",
-    "try_again": "Try again",
-    "window_conflict": "See {reservation-list} --all-projects for what is booked then",
-    "lease_shared": "The commands for the whole lease are {lease-update} and {lease-delete}",
-    "access_exists": "See {flavor-access-list}",
-    "limits_not_registered": "The operator has to register them, see the installation guide",
-    "quota_exceeded": "See {limits-show}{of_project}; delete a reservation, or ask the operator "
-    "for more (operators set it with {reservation-quota-set})",
-    "no_answer": "See {reservation-list}",
-    "forbidden": "Your role doesn't allow this; ask the operator",
-    "service_unavailable": "Try again later",
-}
-
 #: The command that lists the objects of a kind, by the name of the kind in paths.
 _LISTS = {
     "flavors": "flavor-list",
@@ -116,19 +84,20 @@ def text(error: errors.ClientError, app: object, project: str | None = None) -> 
             f"{names['reservation-list']} --deleted lists deleted reservations"
         )
     code = error.code if isinstance(error, errors.ApiError) else ""
-    if code == "no_before_end_choice":
-        return _NO_BEFORE_END
-    if not isinstance(error, errors.ApiError) or code not in _ADVICE:
+    if code in commands.INSTEAD:
+        return commands.INSTEAD[code].sentence({})
+    if not isinstance(error, errors.ApiError) or code not in commands.ADVICE:
         return message
     action = error.detail.get("action")
-    refusal = f"Policy doesn't allow {action} to be performed"
+    refusal = refusals.FORBIDDEN.sentence({"action": action})
     if message == refusal:
         return f"Your role doesn't allow this ({action}); ask the operator"
     if message.endswith(f" ({refusal})"):  # The text before it says why, and what to do.
         return message.removesuffix(f" ({refusal})")
     of_project = f" --project {shlex.quote(project)}" if project else ""
     try:
-        advice = _ADVICE[code].format_map(Fields(app, **error.detail, of_project=of_project))
+        fields = Fields(app, **error.detail, of_project=of_project)
+        advice = commands.ADVICE[code].sentence(fields)
     except (KeyError, ValueError, TypeError):
         return message
     # Some of the API's own messages already contain the advice.

@@ -5,16 +5,7 @@ import datetime
 
 from warre_blazar.cli import base, time_display
 from warre_blazar.cli.failure import Failure, WrongOptions
-
-#: What stops an extension.
-_STOPS = {
-    "terms": "the flavor's terms allow no more",
-    "window": "the flavor is closed for maintenance then",
-    "slots": "all slots are booked from then on",
-    "next_reservation": "another reservation has the hosts from then on",
-    "hosts": "the hosts can't be booked any more",
-    "quota": "your project's quota allows no more",
-}
+from warre_blazar.texts import reasons
 
 
 def find(command: base.Command, parsed_args: argparse.Namespace) -> datetime.datetime:
@@ -26,7 +17,8 @@ def find(command: base.Command, parsed_args: argparse.Namespace) -> datetime.dat
         raise WrongOptions("--longest says the new end; leave out other times and --count")
     before = command.v2.reservations.get(parsed_args.reservation)
     found = command.v2.reservations.extension(before.id)
-    stop = _STOPS.get(found.stopped_by or "", found.stopped_by)
+    stops = reasons.STOPS.get(found.stopped_by or "")
+    stop = stops.template if stops else found.stopped_by
     if found.latest_end <= before.end:
         wait = found.extend_from
         later = f"; try again from {time_display.brief(wait, command.where)} on" if wait else ""

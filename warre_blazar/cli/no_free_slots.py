@@ -6,31 +6,8 @@ from typing import Any
 from warre_blazar.cli import time_display
 from warre_blazar.cli.command_names import Fields
 from warre_blazar.client import Reason, Span, errors
+from warre_blazar.texts import commands
 
-#: The explanation for each code of a reason. The fields in braces are data of the reason's detail,
-#: or names of commands.
-_EXPLANATIONS = {
-    "flavor_inactive": "{flavor} is closed. Book another flavor; see {flavor-list}",
-    "invalid_period": "{message}",
-    "after_flavor_end": "{flavor} can't be booked after {end}. Ask for an earlier time",
-    "before_flavor_start": "{flavor} can't be booked before {start}. Ask for a later time",
-    "too_long": "{flavor} can be booked for at most {max_length_hours} hours at a time. Give "
-    "--hours {max_length_hours} or less",
-    "no_host_matches": "No host matches {flavor}, so it can't be booked at any time. Book another "
-    "flavor ({flavor-list}), or ask the operator",
-    "count_over_slots": "{flavor} has {slots} slots, and {asked} were asked for. Give --count "
-    "{slots} or less",
-    "count_over_terms": "A project can hold at most {max_instances_per_project} of {flavor} at a "
-    "time, and {asked} were asked for. Give --count {max_instances_per_project} or less",
-    "count_over_hosts": "{asked} instances were asked for, but the hosts of {flavor} have room for "
-    "only {room}, even when nothing else is on them. Give --count {room} or less{or_affinity}",
-    "maintenance": "{flavor} is closed for maintenance then: {windows}",
-    "not_that_long": "{flavor} is free then, but for at most {longest} at a time",
-    "too_far_ahead": "{flavor} can be booked only until {latest_end} now, {max_days_ahead} days "
-    "ahead. Ask for an earlier time, or later",
-    "project_terms": "Other reservations of your project leave no time for more of {flavor} then",
-    "all_booked": "Not enough slots of {flavor} are free then",
-}
 #: Codes of reasons that hold at all times. A search at another time finds nothing either.
 LASTING = frozenset(
     {
@@ -58,12 +35,11 @@ def explanation(
     """
     if reason.detail.get("closed"):
         return reason.message  # The hosts are closed only for now.
-    values = _shown(reason.detail, where)
     or_affinity = "" if affinity is None else ", or another --affinity"
-    texts = {"flavor": flavor, "message": reason.message, "or_affinity": or_affinity}
-    fields = Fields(app, **{**values, **texts})
+    given = {**_shown(reason.detail, where), "flavor": flavor, "or_affinity": or_affinity}
+    fields = Fields(app, **given)
     try:
-        text = _EXPLANATIONS[reason.code].format_map(fields)
+        text = commands.NOT_FREE[reason.code].sentence(fields, time_display.reader(where))
         next_free = _next_free(reason, where, fields) if reason.code in _PASSING else ""
     except (KeyError, ValueError, TypeError):
         # The API is newer than this command, and has given a reason or data that this command
@@ -86,26 +62,20 @@ def reason(client: Any, flavor: str, **search: Any) -> Reason | None:
 
 def _next_free(reason: Reason, where: datetime.tzinfo, fields: Fields) -> str:
     next_free = reason.detail["next_free"]
-    calendar = f"{fields['flavor-calendar']} {fields['flavor']}"
     if next_free is None:
-        return (
-            ". Nothing that fits is free in the year after that either. Try fewer slots or hours; "
-            f"{calendar} shows what is free"
-        )
+        return commands.NEVER_FREE.sentence(fields)
     span = Span.of(next_free)
-    return (
-        f". It is free from {time_display.brief(span.start, where)} for "
-        f"{time_display.length(span.length)}: "
-        f"--start {time_display.argument(span.start, where)}. {calendar} shows more"
-    )
+    fields |= {
+        "start": next_free["start"],
+        "length": time_display.length(span.length),
+        "argument": time_display.argument(span.start, where),
+    }
+    return commands.NEXT_FREE.sentence(fields, time_display.reader(where))
 
 
 def _shown(detail: dict[str, Any], where: datetime.tzinfo) -> dict[str, Any]:
-    """Return a reason's data with times and lengths as text."""
+    """Return a reason's data with lengths and windows as text."""
     shown = dict(detail)
-    for name in ("start", "end", "latest_end"):
-        if isinstance(shown.get(name), str):
-            shown[name] = time_display.brief(datetime.datetime.fromisoformat(shown[name]), where)
     if "longest" in shown:
         shown["longest"] = time_display.length(Span.of(shown["longest"]).length)
     if "windows" in shown:

@@ -8,27 +8,14 @@ from warre_blazar.cli import (
     arguments,
     base,
     cliff_parsers,
-    command_names,
     flavors,
     time_display,
     wording,
 )
 from warre_blazar.client import Client, Missing, Offer
 from warre_blazar.client.types import FlavorSize
+from warre_blazar.texts import reasons
 
-_REASONS = {
-    "slots": "its slots are taken",
-    "count_over_slots": "it has {slots}",
-    "count_over_terms": "its terms let a project hold fewer at a time",
-    "hosts": "its hosts are full",
-    "count_over_hosts": "its hosts can't hold so many, even when nothing else is on them",
-    "no_host_matches": "no host that can be booked matches it; ask the operator",
-    "closed": "it is closed for maintenance",
-    "too_long": "it can't be booked for so long",
-    "quota": "your project's quota doesn't allow it",
-    "project_terms": "because of its terms, your project's other reservations leave no room",
-    "not_bookable_then": "it can't be booked at that time",
-}
 _SIZES = {
     "vcpu": ("--vcpu", "only flavors with at least this number of vCPUs"),
     "memory_mb": ("--memory-mb", "only flavors with at least this memory, in MiB"),
@@ -193,9 +180,8 @@ def why(missing: Missing, command: base.Command) -> str:
         )
         if way
     ]
-    reason = _REASONS.get(missing.reason, missing.reason)
-    named = {"slots": wording.slots(missing.flavor.slots), "flavor": missing.flavor.name}
-    reason = reason.format_map(command_names.Fields(command.app, **named))
+    why = reasons.NO_OFFER.get(missing.reason)
+    reason = why.sentence({"slots": missing.flavor.slots}) if why else missing.reason
     text = f"No {missing.flavor.name}: {reason}"
     return f"{text}. Possible: {'; '.join(ways)}" if ways else text
 

@@ -1,8 +1,10 @@
 """Formats all times and lengths that commands show."""
 
 import datetime
+import functools
 from typing import Any
 
+from warre_blazar import texts
 from warre_blazar.cli import time_zones, times
 from warre_blazar.fields import declaration, flavors, others, reservations, usage, waits
 from warre_blazar.fields.kinds import Time
@@ -37,6 +39,11 @@ def brief(moment: datetime.datetime, where: datetime.tzinfo) -> str:
     """Return a time for a sentence, such as 2026-12-01 10:00 +01:00 or 2026-12-01 09:00 UTC."""
     local = moment.astimezone(where)
     return f"{local:%Y-%m-%d %H:%M} {_offset(local)}"
+
+
+def reader(where: datetime.tzinfo) -> texts.Reader:
+    """The reader of sentences whose times are shown in a zone."""
+    return texts.reader(functools.partial(brief, where=where))
 
 
 def plain(moment: datetime.datetime, where: datetime.tzinfo) -> str:

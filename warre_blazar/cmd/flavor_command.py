@@ -69,7 +69,7 @@ def _check(command: Any) -> int:
         if verdict.refusals:
             print(f"{name} could never boot: {'; '.join(map(str, verdict.refusals))}")
         for doubt in verdict.doubts:
-            print(f"{name}: {doubt.text}")
+            print(f"{name}: {doubt}")
         if not verdict.refusals and not verdict.doubts:
             print(f"{name}: Nova and Placement accept it, {_hosts(flavor)}")
         if verdict.refusals or not verdict.is_known:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from warre_blazar import texts
 from warre_blazar.fields import kinds
 from warre_blazar.fields.declaration import Field, Resource, Use
 from warre_blazar.fields.kinds import (
@@ -30,11 +31,6 @@ _MIB, _GIB = Integer(unit="MiB"), Integer(0, unit="GiB")
 BEFORE_END = Word("nothing", "snapshot")
 #: The rule about callers who may see how much room the hosts have.
 _CAPACITY = "warre:flavor:capacity"
-_WARNINGS = [
-    *("devices_shared", "name_taken", "no_candidates", "no_hosts", "not_checked"),
-    *("projects_overbooked", "slots_exceed_hosts", "slots_overbooked", "unknown_property"),
-    "volumes_only",
-]
 
 
 class Flavor(Resource):
@@ -154,8 +150,9 @@ class FlavorOffered(Flavor):
             {
                 "type": "array",
                 "items": kinds.answer(
-                    code={"enum": _WARNINGS},
+                    code={"enum": sorted({code for code, _ in texts.WARNINGS})},
                     message={"type": "string", "description": "A text for people."},
+                    detail={"type": "object", "description": "The data of the text."},
                 ),
             }
         ),

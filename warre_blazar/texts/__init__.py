@@ -10,15 +10,45 @@ If a code has several sentences, ``detail["reason"]`` tells them apart. To chang
 its entry. Then change the same sentence in the German of ``dashboard/locale``, whose test names it.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from types import ModuleType
 from typing import Any
 
-from warre_blazar.texts import expected, extra_specs, refusals, services
-from warre_blazar.texts.entries import API, Entry, NotValid, Reader, Said
+from warre_blazar.texts import (
+    commands,
+    expected,
+    extra_specs,
+    reasons,
+    refusals,
+    services,
+    warnings,
+)
+from warre_blazar.texts.entries import API, OR, Entry, NotValid, Reader, Said
 
-__all__ = ["API", "ERRORS", "Entry", "Key", "NotValid", "Reader", "Said", "reader", "word"]
+__all__ = [
+    "API",
+    "ERRORS",
+    "NO_FREE_SLOTS",
+    "WARNINGS",
+    "Entry",
+    "Key",
+    "NotValid",
+    "Reader",
+    "Said",
+    "commands",
+    "expected",
+    "extra_specs",
+    "reader",
+    "reasons",
+    "refusals",
+    "services",
+    "translatable",
+    "warnings",
+    "word",
+    "worded",
+]
 
 #: The code and the reason of an entry.
 Key = tuple[str, str]
@@ -31,6 +61,10 @@ def _of(*pages: ModuleType) -> dict[Key, Entry]:
 
 #: The entries of errors, and of what stands within them.
 ERRORS: Mapping[Key, Entry] = _of(expected, extra_specs, refusals, services)
+#: The entries of warnings about flavors.
+WARNINGS: Mapping[Key, Entry] = _of(warnings)
+#: The entries of reasons why a flavor has no free slots.
+NO_FREE_SLOTS: Mapping[Key, Entry] = _of(reasons)
 
 
 def reader(time: Callable[[datetime], str], translate: Callable[[str], str] = str) -> Reader:
@@ -47,6 +81,26 @@ def reader(time: Callable[[datetime], str], translate: Callable[[str], str] = st
     return made
 
 
+#: The entries of the sentences in a field of an answer, by the field's name. All others are errors.
+_FIELDS = {"warnings": WARNINGS, "reason": NO_FREE_SLOTS}
+
+
+def worded(answer: Any, to: Reader, entries: Mapping[Key, Entry] = ERRORS) -> Any:
+    """An answer of the API in which each sentence is worded for a reader.
+
+    :param answer: a document of the API, or a part of it.
+    :param entries: the entries of the sentences in the answer.
+    """
+    if isinstance(answer, list):
+        return [worded(each, to, entries) for each in answer]
+    if not isinstance(answer, dict):
+        return answer
+    made = {name: worded(each, to, _FIELDS.get(name, entries)) for name, each in answer.items()}
+    if {"code", "message", "detail"} <= answer.keys():
+        made["message"] = word(answer, to, entries)
+    return made
+
+
 def word(document: Mapping[str, Any], to: Reader, entries: Mapping[Key, Entry] = ERRORS) -> str:
     """An answer's sentence, worded for a reader.
 
@@ -60,3 +114,12 @@ def word(document: Mapping[str, Any], to: Reader, entries: Mapping[Key, Entry] =
         return entry.sentence(detail, to)
     except (AttributeError, IndexError, KeyError, TypeError, ValueError):
         return str(document["message"])
+
+
+def translatable() -> set[str]:
+    """All texts on the page that a client with another language translates."""
+    entries = [*ERRORS.values(), *WARNINGS.values(), *NO_FREE_SLOTS.values()]
+    entries += [*reasons.NO_OFFER.values(), *reasons.STOPS.values()]
+    nouns = {OR, *services.NOUNS, *expected.TYPES.values(), *refusals.LISTED}
+    templates = {text for entry in entries for text in entry.templates}
+    return nouns | {text for text in templates if re.search(r"[a-z]", re.sub(r"{.*?}", "", text))}

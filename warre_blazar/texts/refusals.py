@@ -324,6 +324,7 @@ OTHER_PROJECTS = _rule(
 #: What ``OTHER_PROJECTS`` may be about.
 LIST_RESERVATIONS, LIST_SERIES, LIST_WAITS = "list reservations", "list series", "list waits"
 LIST_REFUSALS, SEE_USAGE = "list refused requests", "see the usage"
+LISTED = (LIST_RESERVATIONS, LIST_SERIES, LIST_WAITS, LIST_REFUSALS, SEE_USAGE)
 NO_ROLE_TO_BOOK = _rule(
     "no_role_to_book",
     "{why:said}, so nobody could book for you later. A federated login has roles only while you "

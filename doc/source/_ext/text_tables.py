@@ -14,19 +14,25 @@ from warre_blazar.texts.entries import Entry
 HEADER = ("Code", "Reason", "Sentence", "Further data")
 _WIDTHS = "18 15 52 15"
 #: The tables by name.
-TABLES: Mapping[str, Mapping[texts.Key, Entry]] = {"errors": texts.ERRORS}
+TABLES: Mapping[str, Iterable[Entry]] = {
+    "errors": texts.ERRORS.values(),
+    "warnings": texts.WARNINGS.values(),
+    "no_free_slots": texts.NO_FREE_SLOTS.values(),
+    "no_offer": texts.reasons.NO_OFFER.values(),
+    "stops": texts.reasons.STOPS.values(),
+}
 
 
-def cells(entries: Mapping[texts.Key, Entry]) -> list[tuple[str, ...]]:
+def cells(entries: Iterable[Entry]) -> list[tuple[str, ...]]:
     """The rows of a table, sorted; columns as in ``HEADER``."""
     return [
         (
-            f"``{code}``",
-            f"``{reason}``" if reason else "",
+            f"``{entry.code}``",
+            f"``{entry.reason}``" if entry.reason else "",
             _escaped(entry.frame.replace("{clause}", entry.template) or entry.template),
             ", ".join(f"``{name}``" for name in entry.also.split()),
         )
-        for (code, reason), entry in sorted(entries.items())
+        for entry in sorted(entries, key=lambda each: (each.code, each.reason))
     ]
 
 

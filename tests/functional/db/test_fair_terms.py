@@ -137,9 +137,9 @@ def test_reasons_name_the_terms(cloud: Cloud, kind):
     flavor = offer(cloud, gap_hours=2, max_days_ahead=30)
     world.plan(world.request(flavor, world.hours(4, 6)))
     near = question(flavor, window=world.hours(3, 7))
-    assert no_free_slots.find(near).code == "project_terms"
+    assert no_free_slots.find(near).entry.code == "project_terms"
     far = question(flavor, window=world.hours(31 * 24, 32 * 24))
-    assert no_free_slots.find(far).code == "too_far_ahead"
+    assert no_free_slots.find(far).entry.code == "too_far_ahead"
     missing = offers.find(near, offers.FlavorChoice(flavor.id), world.NO_QUOTA).missing
     assert [each.reason.value for each in missing] == ["project_terms"]
 

@@ -66,7 +66,7 @@ def test_services_that_cannot_be_asked_are_a_failure(cloud: Cloud, check):
     cloud.nova.fail(status=503)
     status, lines, _ = check()
     assert status == 1
-    assert lines[0].startswith(f"a ({flavor.id}): it isn't known whether ")
+    assert lines[0].startswith(f"a ({flavor.id}): It isn't known whether ")
 
 
 def test_unknown_flavor_is_a_failure(check):

@@ -30,11 +30,16 @@ def test_free_spans_have_no_reason(admin: Person, alpha: Person):
 #: Values of the flavor, the query, and the code and detail of the reason.
 REASONS = {
     "inactive": ({"active": False}, PERIOD, "flavor_inactive", {}),
-    "past": ({}, "start=2000-01-01&end=2000-01-02", "invalid_period", {}),
+    "past": ({}, "start=2000-01-01&end=2000-01-02", "invalid_period", {"reason": "passed"}),
     "ended": ({"end": things.at(1)}, PERIOD, "after_flavor_end", {"end": things.at(1)}),
     "not yet": ({"start": things.at(3)}, PERIOD, "before_flavor_start", {"start": things.at(3)}),
     "too long": ({}, PERIOD + "&hours=48.5", "too_long", {"max_length_hours": 48}),
-    "longer than the time": ({"max_length_hours": 99}, PERIOD + "&hours=49", "invalid_period", {}),
+    "longer than the time": (
+        {"max_length_hours": 99},
+        PERIOD + "&hours=49",
+        "invalid_period",
+        {"reason": "too_short"},
+    ),
     "no zone": ({"availability_zone": "nowhere"}, PERIOD, "no_host_matches", {"matching": 0}),
     "too large": ({"vcpu": 17}, PERIOD + "&count=9", "no_host_matches", {"matching": 1}),
     "slots": ({}, PERIOD + "&count=3", "count_over_slots", {"asked": 3, "slots": 2}),

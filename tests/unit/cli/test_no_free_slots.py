@@ -9,9 +9,10 @@ import pytest
 from tests.fakes.service import Answer
 from tests.unit.cli.conftest import Run
 from tests.unit.cli.fake_api import Api, error
-from warre_blazar.api import schemas
+from warre_blazar import texts
 from warre_blazar.cli import flavors, no_free_slots
 from warre_blazar.client import Reason
+from warre_blazar.texts import commands
 
 _LATER = {"start": "2026-12-01T09:00:00+00:00", "end": "2026-12-02T09:30:00+00:00"}
 _FREE_LATER = (
@@ -87,7 +88,8 @@ _NAMES = {
 
 
 def test_every_reason_has_an_explanation() -> None:
-    assert set(TOLD) == set(no_free_slots._EXPLANATIONS) == set(schemas._REASON_CODES)
+    assert set(TOLD) == {code for code, _ in texts.NO_FREE_SLOTS}
+    assert set(TOLD) == {*commands.NOT_FREE, "invalid_period"}
 
 
 @pytest.mark.parametrize("code", TOLD)

@@ -144,7 +144,7 @@ def _written(written: flavors.Written) -> dict[str, Any]:
     """The document of a flavor that was made or changed, with what is in doubt about it."""
     document = _tagged(written.flavor)
     if not base.is_warres_path():
-        document["warnings"] = [views.doubt(doubt) for doubt in written.doubts]
+        document["warnings"] = [doubt.document for doubt in written.doubts]
     return document
 
 

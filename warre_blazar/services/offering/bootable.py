@@ -14,18 +14,7 @@ from warre_blazar.domain.flavor import Flavor, Shape
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import nova, placement
 from warre_blazar.services.hosts import new_hosts
-
-_NOT_CHECKED = "not_checked"
-
-
-@dataclasses.dataclass(frozen=True)
-class Doubt:
-    """What an operator should know about a flavor, although the flavor isn't refused."""
-
-    #: A stable word, one of the codes that ``fields.flavors`` lists for ``warnings``.
-    code: str
-    #: A clause without a period at its end.
-    text: str
+from warre_blazar.texts import Said, warnings
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,12 +23,13 @@ class BootCheck:
 
     #: Why no server could ever boot. Empty if servers could.
     refusals: tuple[exceptions.RequestInvalid, ...] = ()
-    doubts: tuple[Doubt, ...] = ()
+    #: What an operator should know about the flavor, although it isn't refused.
+    doubts: tuple[Said, ...] = ()
 
     @property
     def is_known(self) -> bool:
         """Whether Nova and Placement could be asked."""
-        return all(doubt.code != _NOT_CHECKED for doubt in self.doubts)
+        return all(doubt.entry is not warnings.NOT_CHECKED for doubt in self.doubts)
 
 
 def check(shape: Shape) -> BootCheck:
@@ -58,42 +48,25 @@ def check(shape: Shape) -> BootCheck:
         except exceptions.RequestInvalid as error:
             refusals.append(error)
         except exceptions.WarreError as error:
-            doubts.append(
-                Doubt(
-                    _NOT_CHECKED,
-                    "it isn't known whether servers of the flavor could boot: "
-                    f"{error.message}; run warre-blazar-manage flavor check later",
-                )
-            )
+            doubts.append(warnings.NOT_CHECKED(error=error.document))
     return BootCheck(tuple(refusals), tuple(doubts))
 
 
-def _volumes_only(shape: Shape) -> list[Doubt]:
+def _volumes_only(shape: Shape) -> list[Said]:
     if shape.disk_gb:
         return []
-    return [
-        Doubt(
-            "volumes_only",
-            "the flavor has no disk, so its servers can boot only from volumes; Nova refuses to "
-            "boot them from images",
-        )
-    ]
+    return [warnings.VOLUMES_ONLY()]
 
 
-def _ask_nova(shape: Shape) -> list[Doubt]:
+def _ask_nova(shape: Shape) -> list[Said]:
     nova.check_extra_specs(shape.extra_specs)
     return []
 
 
-def _ask_placement(shape: Shape) -> list[Doubt]:
+def _ask_placement(shape: Shape) -> list[Said]:
     if placement.has_candidates(shape.request):
         return []
-    return [
-        Doubt(
-            "no_candidates",
-            "Placement finds no host on which a server of the flavor could boot now",
-        )
-    ]
+    return [warnings.NO_CANDIDATES()]
 
 
 def check_all(ref: str | None = None) -> Iterator[tuple[Flavor, BootCheck]]:
@@ -110,21 +83,15 @@ def check_all(ref: str | None = None) -> Iterator[tuple[Flavor, BootCheck]]:
         yield flavor, BootCheck(verdict.refusals, doubts)
 
 
-def no_hosts() -> list[Doubt]:
+def no_hosts() -> list[Said]:
     """The doubt about each flavor if no host has been registered in Blazar yet."""
     with session.reader() as db:
         if reservable_hosts.is_any_registered(db):
             return []
-    return [
-        Doubt(
-            "no_hosts",
-            "Blazar has no host yet, so nobody can book the flavor; register each host with "
-            "openstack reservation host create HOST",
-        )
-    ]
+    return [warnings.NO_HOSTS()]
 
 
-def unknown_properties(shape: Shape) -> list[Doubt]:
+def unknown_properties(shape: Shape) -> list[Said]:
     """The doubts about properties that a shape compares and that no host has."""
     if not shape.comparisons:
         return []
@@ -132,22 +99,20 @@ def unknown_properties(shape: Shape) -> list[Doubt]:
         hosts = [*reservable_hosts.empty(db), *reservable_hosts.empty(db, closed=True)]
     known = {name for host in hosts for name, value in host.properties.items() if value is not None}
     return [
-        Doubt(
-            "unknown_property",
-            f"no host in Blazar has a property {name}, so nobody can book the flavor"
-            + "".join(f"; the most similar property is {other}" for other in _similar(name, known)),
-        )
+        _unknown_property(name, known)
         for name in dict.fromkeys(name for name, _, _ in shape.comparisons)
         if hosts and name not in known
     ]
 
 
-def _similar(name: str, known: Iterable[str]) -> list[str]:
-    """The name that is most like a name, if any."""
-    return difflib.get_close_matches(name, sorted(known), 1)
+def _unknown_property(name: str, known: Iterable[str]) -> Said:
+    similar = difflib.get_close_matches(name, sorted(known), 1)
+    if not similar:
+        return warnings.UNKNOWN_PROPERTY(property=name)
+    return warnings.MISSPELLED_PROPERTY(property=name, similar=similar[0])
 
 
-def shared_devices(flavor: Flavor) -> list[Doubt]:
+def shared_devices(flavor: Flavor) -> list[Said]:
     """Doubts about other active flavors that take devices of the same hosts in other amounts."""
     if not flavor.shape.extra_specs:
         return []
@@ -156,12 +121,7 @@ def shared_devices(flavor: Flavor) -> list[Doubt]:
         hosts = reservable_hosts.empty(db)
         others = [f for f in flavors.every(db) if f.active and f.id != flavor.id]
     return [
-        Doubt(
-            "devices_shared",
-            f"the flavor {other.name} takes {', '.join(classes)} of the same devices in other "
-            "amounts or with other traits; a server takes its devices when it boots, so servers "
-            "may be placed so that no device has enough left for the next one",
-        )
+        warnings.DEVICES_SHARED(flavor=other.name, classes=classes)
         for other in others
         if (classes := device_sharing.unlike(hosts, flavor.shape, other.shape))
     ]

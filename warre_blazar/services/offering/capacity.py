@@ -19,9 +19,8 @@ from warre_blazar.domain.flavor import Flavor
 from warre_blazar.domain.host_marks import HostState
 from warre_blazar.domain.hosts import Host
 from warre_blazar.domain.timeline import Span
-from warre_blazar.domain.wording import counted
 from warre_blazar.services.hosts import new_hosts
-from warre_blazar.services.offering.bootable import Doubt
+from warre_blazar.texts import Said, warnings
 
 
 @dataclasses.dataclass(frozen=True)
@@ -119,7 +118,7 @@ def limits(flavor: Flavor) -> FlavorLimits:
     return FlavorLimits(instances, flavor.slots <= instances, of_hosts, states)
 
 
-def doubts_about_slots(flavor: Flavor, now: datetime.datetime) -> list[Doubt]:
+def doubts_about_slots(flavor: Flavor, now: datetime.datetime) -> list[Said]:
     """Doubts about a flavor with fewer slots than are booked, or more than its hosts hold."""
     doubts = []
     with session.reader() as db:
@@ -128,27 +127,15 @@ def doubts_about_slots(flavor: Flavor, now: datetime.datetime) -> list[Doubt]:
     beyond = capacity.overbooked(claims, flavor.slots)
     if beyond is not None:
         doubts.append(
-            Doubt(
-                "slots_overbooked",
-                f"up to {beyond.peak} instances are booked, and the flavor has "
-                f"{counted(flavor.slots, 'slot')} now; these reservations stay, the last of them "
-                f"until {beyond.until:%Y-%m-%d %H:%M} UTC",
-            )
+            warnings.SLOTS_OVERBOOKED(booked=beyond.peak, slots=flavor.slots, until=beyond.until)
         )
     held = sum(room.instances for room in capacity.when_empty(all_hosts, flavor.shape))
     if 0 < held < flavor.slots:
-        doubts.append(
-            Doubt(
-                "slots_exceed_hosts",
-                f"the flavor has {flavor.slots} slots, and its hosts hold only "
-                f"{counted(held, 'instance')} when they are empty, so no more can be booked at "
-                "the same time",
-            )
-        )
+        doubts.append(warnings.SLOTS_EXCEED_HOSTS(slots=flavor.slots, instances=held))
     return doubts
 
 
-def doubts_about_projects(flavor: Flavor, now: datetime.datetime) -> list[Doubt]:
+def doubts_about_projects(flavor: Flavor, now: datetime.datetime) -> list[Said]:
     """Doubts about a flavor of which projects hold more than one project may hold."""
     most = flavor.max_instances_per_project
     if most is None:
@@ -158,14 +145,12 @@ def doubts_about_projects(flavor: Flavor, now: datetime.datetime) -> list[Doubt]
     beyond = [found for own in held.values() if (found := capacity.overbooked(own, most))]
     if not beyond:
         return []
-    who = "1 project holds" if len(beyond) == 1 else f"{len(beyond)} projects hold"
-    until = max(each.until for each in beyond)
     return [
-        Doubt(
-            "projects_overbooked",
-            f"{who} up to {max(each.peak for each in beyond)} instances at a time, and a project "
-            f"may hold at most {most} now; these reservations stay, the last of them until "
-            f"{until:%Y-%m-%d %H:%M} UTC",
+        warnings.PROJECTS_OVERBOOKED(
+            projects=len(beyond),
+            booked=max(each.peak for each in beyond),
+            max_instances_per_project=most,
+            until=max(each.until for each in beyond),
         )
     ]
 

@@ -18,7 +18,7 @@ from warre_blazar.domain.flavor import Flavor, Shape
 from warre_blazar.domain.shown import NOT_SAID, Shown, of_flavor
 from warre_blazar.errors import exceptions
 from warre_blazar.services.offering import bootable, capacity, devices
-from warre_blazar.services.offering.bootable import Doubt
+from warre_blazar.texts import Said, warnings
 
 LOG = logging.getLogger(__name__)
 
@@ -28,7 +28,7 @@ class Written:
     """A flavor that was made or changed, and what its operator should know about it."""
 
     flavor: Flavor
-    doubts: tuple[Doubt, ...] = ()
+    doubts: tuple[Said, ...] = ()
 
 
 #: The columns of a flavor's attributes, by attribute. Only attributes whose columns have another
@@ -60,7 +60,7 @@ def _checked(values: Mapping[str, Any], vcpu: int, device_rules: Rules) -> dict[
     return columns
 
 
-def _check_boots(shape: Shape) -> tuple[Doubt, ...]:
+def _check_boots(shape: Shape) -> tuple[Said, ...]:
     """Refuse a shape of which no server could ever boot.
 
     :returns: what is in doubt although the shape isn't refused.
@@ -138,20 +138,14 @@ def _foreseen(write: Callable[[], Written], columns: Mapping[str, Any]) -> Writt
     return foreseeing.foreseen(write)
 
 
-def _namesakes(flavor: Flavor) -> list[Doubt]:
+def _namesakes(flavor: Flavor) -> list[Said]:
     """The doubt about a flavor that has the same name as other flavors."""
     with session.reader() as db:
         others = [each.id for each in flavors.find(db, flavor.name) if each.id != flavor.id]
     if not others:
         return []
-    has = "flavor %s has" if len(others) == 1 else "flavors %s have"
-    return [
-        Doubt(
-            "name_taken",
-            f"the {has % ', '.join(others)} the name {flavor.name} too, so users must give the ID "
-            "of the one that they mean; rename all but one if users shall give the name",
-        )
-    ]
+    entry = warnings.NAME_TAKEN if len(others) == 1 else warnings.NAMES_TAKEN
+    return [entry(flavors=others, name=flavor.name)]
 
 
 def find_created(flavor_id: str) -> Written | None:
@@ -161,7 +155,7 @@ def find_created(flavor_id: str) -> Written | None:
     return _written(flavor, _check_boots(flavor.shape)) if flavor else None
 
 
-def _written(flavor: Flavor, doubts: tuple[Doubt, ...]) -> Written:
+def _written(flavor: Flavor, doubts: tuple[Said, ...]) -> Written:
     """Log what is in doubt about a flavor that was made or changed, and return both."""
     doubts = (
         *_namesakes(flavor),
@@ -173,7 +167,7 @@ def _written(flavor: Flavor, doubts: tuple[Doubt, ...]) -> Written:
         *capacity.doubts_about_projects(flavor, timeutils.utcnow()),
     )
     for doubt in doubts:
-        LOG.warning("Flavor %s (%s): %s", flavor.name, flavor.id, doubt.text)
+        LOG.warning("Flavor %s (%s): %s", flavor.name, flavor.id, doubt)
     return Written(flavor, doubts)
 
 

@@ -2,7 +2,6 @@
 
 import dataclasses
 import datetime
-from typing import Any
 
 from sqlalchemy.orm import Session
 
@@ -12,27 +11,15 @@ from warre_blazar.domain import capacity
 from warre_blazar.domain.flavor import Flavor
 from warre_blazar.domain.free_time import Question
 from warre_blazar.domain.timeline import Span
-from warre_blazar.domain.wording import counted
-from warre_blazar.errors import exceptions
 from warre_blazar.services.hosts import new_hosts
 from warre_blazar.services.offering import free_slots
+from warre_blazar.texts import Said, reasons
 
 
-@dataclasses.dataclass(frozen=True)
-class Reason:
-    """A reason why there are no free slots.
-
-    ``code`` is for programs, and ``message`` is for people. ``detail`` has the data that belong to
-    the code. If a booking is refused for the same reason, the error has the same code.
-    """
-
-    code: str
-    message: str
-    detail: dict[str, Any] = dataclasses.field(default_factory=dict)
-
-
-def find(question: Question) -> Reason:
+def find(question: Question) -> Said:
     """The reason why ``free_slots.find`` has found nothing for a question.
+
+    If a booking is refused for the same reason, the error has the same code.
 
     :raises FlavorNotFound, FlavorAmbiguous:
     """
@@ -46,49 +33,28 @@ def find(question: Question) -> Reason:
         )
 
 
-def _by_terms(flavor: Flavor, question: Question) -> Reason | None:
+def _by_terms(flavor: Flavor, question: Question) -> Said | None:
     """The reason if the flavor's terms or the question itself rule out every booking, or None."""
     window, least = question.window, question.least
     if not flavor.active:
-        return Reason("flavor_inactive", "The flavor is inactive; book another flavor")
+        return reasons.FLAVOR_INACTIVE()
     if window.end <= question.now:
-        return Reason("invalid_period", "That time has passed; ask about a later time")
+        return reasons.PASSED()
     if flavor.end is not None and flavor.end <= max(window.start, question.now):
-        return Reason(
-            "after_flavor_end",
-            "The flavor can't be booked that late; ask about a time before its end",
-            {"end": _time(flavor.end)},
-        )
+        return reasons.AFTER_FLAVOR_END(end=flavor.end)
     latest = flavor.latest_end(question.minute)
     if latest is not None and latest <= max(window.start, question.now):
-        return Reason(
-            "too_far_ahead",
-            f"Reservations must end within {flavor.max_days_ahead} days from now; ask about an "
-            "earlier time",
-            {"max_days_ahead": flavor.max_days_ahead, "latest_end": _time(latest)},
-        )
+        return reasons.TOO_FAR_AHEAD(max_days_ahead=flavor.max_days_ahead, latest_end=latest)
     if flavor.start is not None and window.end <= flavor.start:
-        return Reason(
-            "before_flavor_start",
-            "The flavor can't be booked that early; ask about a time after its start",
-            {"start": _time(flavor.start)},
-        )
+        return reasons.BEFORE_FLAVOR_START(start=flavor.start)
     if question.is_too_long(flavor):
-        return Reason(
-            "too_long",
-            f"The flavor can be booked for at most {flavor.max_length_hours} hours at a time",
-            {"max_length_hours": flavor.max_length_hours},
-        )
+        return reasons.TOO_LONG(max_length_hours=flavor.max_length_hours)
     if least > window.end - window.start:
-        return Reason(
-            "invalid_period",
-            "The time that was asked about is shorter than the requested hours; ask about a longer "
-            "time",
-        )
+        return reasons.TOO_SHORT()
     return None
 
 
-def _by_amount(db: Session, flavor: Flavor, question: Question) -> Reason | None:
+def _by_amount(db: Session, flavor: Flavor, question: Question) -> Said | None:
     """The reason if ``question.count`` instances can't be booked even on empty hosts, or None."""
     matching = [host for host in reservable_hosts.empty(db) if host.matches(flavor.shape)]
     rooms = [host.when_empty(flavor.shape.request) for host in matching]
@@ -96,83 +62,45 @@ def _by_amount(db: Session, flavor: Flavor, question: Question) -> Reason | None
     if not any(rooms):
         closed = len(capacity.when_empty(reservable_hosts.empty(db, closed=True), flavor.shape))
         if closed:
-            refusal = exceptions.NoHostMatches(count, len(matching), closed=closed)
-            detail = {"matching": len(matching), "closed": closed}
-            return Reason(refusal.code, refusal.message, detail)
-        return Reason(
-            "no_host_matches",
-            "No host matches this flavor; book another flavor, or ask the operator",
-            {"matching": len(matching)},
-        )
+            entry = reasons.HOST_CLOSED if closed == 1 else reasons.HOSTS_CLOSED
+            return entry(matching=len(matching), closed=closed)
+        return reasons.NO_HOST_MATCHES(matching=len(matching))
     most = flavor.max_instances_per_project
     if most is not None and flavor.is_limited_by_terms and count > most:
-        return Reason(
-            "count_over_terms",
-            f"{count} instances were asked for, and a project can hold at most "
-            f"{counted(most, 'instance')} of the flavor at a time; ask for fewer instances",
-            {"asked": count, "max_instances_per_project": most},
-        )
+        return reasons.COUNT_OVER_TERMS(asked=count, max_instances_per_project=most)
     if count > flavor.slots:
-        return Reason(
-            "count_over_slots",
-            f"{count} instances were asked for, and the flavor has "
-            f"{counted(flavor.slots, 'slot')}; ask for fewer instances",
-            {"asked": count, "slots": flavor.slots},
-        )
+        return reasons.COUNT_OVER_SLOTS(asked=count, slots=flavor.slots)
     room = capacity.most_instances(rooms, question.affinity)
     if count > room:
-        return Reason(
-            "count_over_hosts",
-            f"{count} instances were asked for, and the hosts have room for {room} when they are "
-            "empty; ask for fewer instances",
-            {"asked": count, "room": room},
-        )
+        return reasons.COUNT_OVER_HOSTS(asked=count, room=room)
     return None
 
 
-def _by_use(db: Session, flavor: Flavor, question: Question) -> Reason:
+def _by_use(db: Session, flavor: Flavor, question: Question) -> Said:
     """The reason if bookings or maintenance windows take the time that was asked about.
 
-    The ``detail`` of the reason has the next free time.
+    The data of the reason have the next free time.
     """
     any_length = dataclasses.replace(question, least=times.NO_TIME)
     found = free_slots.read(db, flavor, any_length)
     with free_slots.logged(flavor, question):
         free, free_without_windows = found.spans(), found.spans(with_windows=False)
         free_without_project = found.spans(with_project=False)
-    detail = {"next_free": _next_free(db, flavor, question)}
+    next_free = _next_free(db, flavor, question)
     if free:
         longest = max(free, key=lambda span: span.end - span.start)
-        return Reason(
-            "not_that_long",
-            "The flavor is free then, but not for that long at a time; ask for fewer hours or "
-            "another time",
-            {"longest": _span(longest), **detail},
-        )
+        return reasons.NOT_THAT_LONG(longest=_span(longest), next_free=next_free)
     if free_without_windows:
         closing = maintenance_windows.closing_flavor(db, flavor.id, question.window)
         windows = [{"id": w.id, "note": w.note, **_span(w.span)} for w in closing]
-        return Reason(
-            "maintenance",
-            "Maintenance windows close the flavor then; ask for another time",
-            {"windows": windows, **detail},
-        )
+        return reasons.MAINTENANCE(windows=windows, next_free=next_free)
     if free_without_project:
-        return Reason(
-            "project_terms",
-            "Other reservations of your project leave no time for more then; ask for another time, "
-            "or for fewer instances",
-            {
-                "max_instances_per_project": flavor.max_instances_per_project,
-                "gap_hours": flavor.gap_hours,
-                **detail,
-            },
+        return reasons.PROJECT_TERMS(
+            max_instances_per_project=flavor.max_instances_per_project,
+            gap_hours=flavor.gap_hours,
+            next_free=next_free,
         )
-    return Reason(
-        "all_booked",
-        "The flavor is fully booked then; ask for another time, or for fewer instances",
-        detail,
-    )
+    return reasons.ALL_BOOKED(next_free=next_free)
 
 
 def _next_free(db: Session, flavor: Flavor, question: Question) -> dict[str, str] | None:
