@@ -60,9 +60,10 @@ class Command(BlazarCommand):
     def v2(self) -> Client:
         """The client of the v2 API. It uses the connection that the running CLI has made for v1."""
         manager = self.get_client().lease.request_manager
+        reader = time_display.reader(self.where)
         if isinstance(manager, blazar.RequestManager):
             auth = token_endpoint.Token(manager.blazar_url, manager.auth_token)
-            return Client(keystone.Session(auth=auth))
+            return Client(keystone.Session(auth=auth), reader=reader)
         interface = manager.interface
         if interface and not cliff_parsers.is_endpoint_type(interface):
             # The blazar CLI's own parser has taken --end for --endpoint-type, so ``interface`` is
@@ -74,6 +75,7 @@ class Command(BlazarCommand):
             interface=interface,
             region_name=manager.region_name,
             endpoint_override=manager.endpoint_override,
+            reader=reader,
         )
 
     def now(self) -> datetime.datetime:

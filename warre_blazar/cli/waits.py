@@ -166,8 +166,9 @@ class CreateWait(_Waits, base.ChangeCommand, base.ShowCommand):
         if not isinstance(error, errors.ApiError) or error.code != "invalid_field":
             ref, project = parsed_args.flavor or "", parsed_args.project
             return flavors.advice_on_flavor(self, error, ref, project)
-        field, expected = error.detail.get("field"), error.detail.get("expected")
-        if field not in _OPTIONS or not isinstance(expected, str):
+        field = error.detail.get("field")
+        expected = str(error).removeprefix(f"{field}: ")
+        if field not in _OPTIONS:
             return super().advice(error, parsed_args)
         if field == "category":
             return flavors.unknown_category(self, parsed_args.category)

@@ -12,6 +12,7 @@ The client needs keystoneauth1. It doesn't need the packages of Blazar's server.
 
 from typing import Any
 
+from warre_blazar import texts
 from warre_blazar.client import errors, reservations, resources, series, transport, waits
 from warre_blazar.client.types import (
     Access,
@@ -92,6 +93,8 @@ class Client:
         wish, such as a form that is sent twice. If an earlier client of the same user had the same
         key, the request creates nothing again, and returns what the earlier client has created. If
         the key is None, each request that creates something has a key of its own.
+    :param reader: for whom errors, warnings and reasons are worded, as ``texts.reader`` makes it.
+        None: they stay as the API words them, in English and with times in UTC.
     """
 
     def __init__(
@@ -103,11 +106,13 @@ class Client:
         region_name: str | None = None,
         endpoint_override: str | None = None,
         idempotency_key: str | None = None,
+        reader: texts.Reader | None = None,
     ) -> None:
         self.transport = transport.Transport(
             session,
             service_type,
             idempotency_key,
+            reader,
             interface=interface,
             region_name=region_name,
             endpoint_override=endpoint_override,

@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 from keystoneauth1 import adapter, discover
 from keystoneauth1 import exceptions as ksa
 
-from warre_blazar import waiting
+from warre_blazar import texts, waiting
 from warre_blazar.client import errors, times
 from warre_blazar.client.types import Document
 
@@ -23,6 +23,8 @@ class Transport:
     """Sends and receives the API's JSON documents.
 
     :param idempotency_key: the key of each request that creates something. None: each has its own.
+    :param reader: for whom the sentences of answers are worded. None: they stay as the API words
+        them.
     :param endpoint_filter: the arguments of keystoneauth that choose the endpoint: ``interface``,
         ``region_name`` and ``endpoint_override``.
     """
@@ -32,9 +34,10 @@ class Transport:
         session: Any,
         service_type: str = "reservation",
         idempotency_key: str | None = None,
+        reader: texts.Reader | None = None,
         **endpoint_filter: Any,
     ) -> None:
-        self._key = idempotency_key
+        self._key, self._reader = idempotency_key, reader
         self._adapter = adapter.Adapter(
             session, service_type=service_type, user_agent="warre-blazar", **endpoint_filter
         )
@@ -157,7 +160,7 @@ class Transport:
                 f"{self.url}{path} answered {response.status_code} without a JSON document; "
                 "is it Blazar's endpoint?"
             )
-        return document, response.headers.get("ETag")
+        return self._worded(document), response.headers.get("ETag")
 
     def create(self, path: str, body: Document) -> Any:
         """Send a request that creates something, and return the JSON document of its response.
@@ -208,6 +211,9 @@ class Transport:
             raise self._error(f"{method} {path}", response)
         return response
 
+    def _worded(self, answer: Any) -> Any:
+        return answer if self._reader is None else texts.worded(answer, self._reader)
+
     def _error(self, request: str, response: Any) -> errors.ClientError:
         document = _document(response)
         status = response.status_code
@@ -217,7 +223,9 @@ class Transport:
                 return self._not_served(request)
             error = errors.NotFound if status == 404 else errors.ApiError
             text = " ".join(str(document["error_message"]).split())
-            return error(text, status, code, document.get("detail"))
+            said = {"code": code, "message": text, "detail": document.get("detail") or {}}
+            said = self._worded(said)
+            return error(said["message"], status, code, said["detail"])
         if status in (404, 405):
             return self._not_served(request)
         text = " ".join(_TAG.sub(" ", response.text).split())[:500]

@@ -10,6 +10,8 @@ from tests.fakes.service import Answer
 from tests.unit.cli.conftest import Run
 from tests.unit.cli.fake_api import FLAVOR, Api, error, flavor, listing, reservation
 from warre_blazar.cli import flavors
+from warre_blazar.errors.exceptions import Forbidden
+from warre_blazar.texts import refusals
 
 NEEDED = ["--vcpu", "4", "--memory-mb", "8192", "--disk-gb", "30", "--slots", "2"]
 NEEDED += ["--max-length-hours", "24"]
@@ -206,9 +208,9 @@ def test_unknown_name_suggests_similar_names_to_a_member(api: Api, run: Run) -> 
 
 
 def test_list_all_by_a_member_is_refused(api: Api, run: Run) -> None:
-    why = "all_projects: only an operator may list inactive flavors"
-    refusal = f"{why} (Policy doesn't allow x to be performed)"
-    api.answers["GET /v2/flavors"] = error(403, refusal, "forbidden", action="x")
+    why = refusals.OTHER_FLAVORS()
+    refusal = Forbidden("x", why)
+    api.answers["GET /v2/flavors"] = error(403, refusal.message, "forbidden", **refusal.detail)
     with pytest.raises(BlazarClientException, match=f"^{why}$"):
         run(flavors.ListFlavors, "--all")
 

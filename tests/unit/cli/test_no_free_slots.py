@@ -123,18 +123,24 @@ def test_missing_reason_is_not_invented(
     assert capsys.readouterr().err.startswith("Nothing is free then. ")
 
 
+_NOT_THAT_LONG = (
+    "The flavor is free then, but not for that long at a time; ask for fewer hours or another time"
+)
+
+
 @pytest.mark.parametrize("detail", [{}, {"next_free": 7}], ids=["no data", "other data"])
 def test_unknown_reason_shows_the_api_message(
     api: Api, run: Run, capsys: pytest.CaptureFixture[str], detail: dict[str, Any]
 ) -> None:
-    for code in ("all_booked", "of a newer API"):
+    for code in ("not_that_long", "of a newer API"):
         reason = {"code": code, "message": "What the API says", "detail": detail}
         api.answers["GET /v2/flavors/f/freeslots"] = [
             Answer(200, []),
             Answer(200, {"results": [], "reason": reason}),
         ]
         run(flavors.ListFreeSlots, "f")
-        assert capsys.readouterr().err == "What the API says.\n"
+        said = _NOT_THAT_LONG if code == "not_that_long" else "What the API says"
+        assert capsys.readouterr().err == f"{said}.\n"
 
 
 def test_no_free_slots_give_an_empty_json_list(api: Api, run: Run) -> None:

@@ -633,7 +633,7 @@ def test_flavor_that_can_not_be_booked_is_refused_before_the_question(
     missing = error(404, "There is no flavor", code)
     refused = foreseen((code, "Flavor is not for you", {}), ("too_long", "It is too long", {}))
     api.answers["POST /v2/reservations"] = missing if code == "flavor_not_found" else refused
-    text = "no flavor 'f'" if code == "flavor_not_found" else "Flavor is not for you"
+    text = "no flavor 'f'" if code == "flavor_not_found" else "Flavor is not a"
     with pytest.raises(BlazarClientException, match=text):
         run(reservations.CreateReservation, "f", "--hours", "2")
     assert "Is that right?" not in capsys.readouterr().err
@@ -780,7 +780,7 @@ def test_refused_dry_run_says_why_and_what_is_possible(api: Api, run: Run) -> No
     with pytest.raises(BlazarClientException) as refused:
         run(reservations.CreateReservation, "f", *_EXACT, "--count", "2", "--dry-run")
     assert str(refused.value).splitlines()[:2] == [
-        "Too long",
+        "Reservation is too long, max allowed is 1 hours",
         "Only 1 of the flavor's 2 slots is free then, and 2 were asked for",
     ]
     assert re.match("Over quota. See .*limits.show;", str(refused.value).splitlines()[2])
@@ -800,7 +800,7 @@ def test_refused_dry_run_says_how_to_wait_if_only_room_is_missing(api: Api, run:
 
 def test_refused_dry_run_offers_no_way_if_there_is_none(api: Api, run: Run) -> None:
     api.answers["POST /v2/reservations"] = foreseen(("flavor_inactive", "Flavor is closed", {}))
-    with pytest.raises(BlazarClientException, match=r"^Flavor is closed\. The operator .* others$"):
+    with pytest.raises(BlazarClientException, match=r"^Flavor is not available\. The .* others$"):
         run(reservations.CreateReservation, "f", *_EXACT, "--dry-run")
 
 
@@ -873,7 +873,10 @@ def test_refused_booking_says_when_slots_are_free(
         pytest.param(
             error(400, "Too long", "too_long", max_length_hours=24),
             {"longest": datetime.timedelta(hours=24)},
-            ["Too long. At the wanted start, 2 slots can be had until --end 2026-12-02T09:00Z"],
+            [
+                "Reservation is too long, max allowed is 24 hours. At the wanted start, 2 slots "
+                "can be had until --end 2026-12-02T09:00Z"
+            ],
             id="too long",
         ),
         pytest.param(
@@ -941,7 +944,7 @@ def test_fewer_slots_are_suggested_only_if_that_helps(api: Api, run: Run) -> Non
             error(413, "Over quota", "quota_exceeded"),
             r"^Over quota\. See .*limits.show;",
         ),
-        (error(400, "Too long", "too_long", max_length_hours=9), "^Too long$"),
+        (error(400, "Too long", "too_long", max_length_hours=9), "^Reservation is .* 9 hours$"),
         (error(400, "In the past", "invalid_period"), r"^In the past\. .* is --start now$"),
         (
             error(403, "Policy doesn't allow r:x to be performed", "forbidden", action="r:x"),
@@ -1891,3 +1894,13 @@ def test_show_finds_a_complete_reservation_by_a_name_that_no_other_has(
         with pytest.raises(BlazarClientException, match="There is no reservation 'box'"):
             run(command, "box", *options)
     assert {request.method for request in api.seen} == {"GET"}
+
+
+def test_refusal_of_the_api_is_in_the_zone_of_the_command(api: Api, run: Run) -> None:
+    terms = {"extend_within_hours": 2, "extend_from": "2026-12-01T20:00:00+00:00"}
+    refusal = error(400, "Until 2026-12-01 20:00 UTC", "too_early_to_extend", **terms)
+    path = f"/v2/reservations/{RESERVATION.id}"
+    api.answers |= {f"GET {path}": Answer(200, reservation()), f"PATCH {path}": refusal}
+    change = (RESERVATION.id, "--name", "other", "--timezone", "Australia/Melbourne")
+    with pytest.raises(BlazarClientException, match=r"from 2026-12-02 07:00 \+11:00 on"):
+        run(reservations.UpdateReservation, *change)

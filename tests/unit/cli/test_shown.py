@@ -59,7 +59,10 @@ def test_command_prints_both_values_of_what_somebody_else_has_changed(
         "instance_count": {"now": 1, "sent": 3},
         "note": {"now": "theirs", "sent": None},
     }
-    text = "Changed by somebody else"
+    text = (
+        "Changed by somebody else since you have seen it: end, instance_count, note; nothing was "
+        "written. Look again, and repeat what you still want"
+    )
     api.answers[f"PATCH {R_PATH}"] = error(412, text, "changed_since_shown", fields=fields)
     with pytest.raises(Failure) as refused:
         run(reservations.UpdateReservation, RESERVATION.id, *NOON, "--timezone", "Europe/Berlin")

@@ -1,5 +1,6 @@
 """How requests reach the v2 API, and which errors its answers raise."""
 
+import datetime
 import subprocess
 import sys
 import threading
@@ -13,6 +14,7 @@ from keystoneauth1 import session, token_endpoint
 from tests.fakes.service import Answer
 from tests.unit.cli import fake_api
 from tests.unit.cli.fake_api import Api, Page, error, flavor, listing
+from warre_blazar import texts
 from warre_blazar.client import Client, errors, times, transport
 
 
@@ -177,3 +179,19 @@ def test_client_imports_no_server_package() -> None:
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
     assert done.stdout == "[]\n"
+
+
+def test_answers_are_worded_for_the_clients_reader(api: Api) -> None:
+    where = datetime.timezone(datetime.timedelta(hours=10))
+    reader = texts.reader(lambda moment: f"{moment.astimezone(where):%H:%M} here")
+    auth = token_endpoint.Token(api.url, "token")
+    client = Client(session.Session(auth=auth), reader=reader)
+    terms = {"max_days_ahead": 7, "latest_end": "2026-12-01T09:00:00+00:00"}
+    api.answers["GET /v2/flavors/f"] = error(
+        400, "Until 2026-12-01 09:00 UTC", "too_far_ahead", **terms
+    )
+    with pytest.raises(errors.ApiError, match="choose an end until 19:00 here") as refused:
+        client.flavors.get("f")
+    assert refused.value.detail == terms
+    with pytest.raises(errors.ApiError, match="Until 2026-12-01 09:00 UTC"):
+        connect(api.url).flavors.get("f")
