@@ -3,11 +3,16 @@
 from typing import Any
 
 from django.conf import settings
+from django.utils.translation import gettext
 from keystoneauth1 import session, token_endpoint
 from openstack_dashboard.api import base
 
+from warre_blazar import texts
 from warre_blazar.client import Client
-from warre_blazar.dashboard import once, times
+from warre_blazar.dashboard import moments, once, times
+
+#: Who reads a page: the texts are in the language and the zone of the request's user.
+READER = texts.reader(moments.when, gettext)
 
 
 def client(request: Any) -> Client:
@@ -26,4 +31,8 @@ def _connect(request: Any) -> Client:
     verify = not settings.OPENSTACK_SSL_NO_VERIFY and (settings.OPENSTACK_SSL_CACERT or True)
     login = token_endpoint.Token(endpoint, request.user.token.id)
     connected = session.Session(auth=login, verify=verify, timeout=times.REQUEST_TIMEOUT)
-    return Client(connected, idempotency_key=once.idempotency_key(request))
+    return Client(
+        connected,
+        idempotency_key=once.idempotency_key(request),
+        reader=READER,
+    )

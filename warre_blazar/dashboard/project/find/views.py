@@ -8,10 +8,11 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext_lazy as _
 
 from warre_blazar.client import FlavorName, Missing, Offer, Span
-from warre_blazar.dashboard import addresses, moments, pages
+from warre_blazar.dashboard import addresses, connection, moments, pages
 from warre_blazar.dashboard import forms as fields
 from warre_blazar.dashboard.project.find import calendar
 from warre_blazar.dashboard.project.waits import waiting
+from warre_blazar.texts import reasons
 
 _DAY = datetime.timedelta(days=1)
 _OFFERS_SHOWN = 12
@@ -146,20 +147,6 @@ def offer_address(offer: Offer, wanted: dict[str, Any], now: datetime.datetime) 
     return book(offer.flavor.id, start, hours, offer.instance_count)
 
 
-#: What people read in place of the API's reasons.
-_REASONS = {
-    "slots": _("too few instances are free"),
-    "count_over_slots": _("more instances than the flavor has"),
-    "count_over_terms": _("more instances than a project may hold"),
-    "hosts": _("the hosts have too little room"),
-    "count_over_hosts": _("more instances than its hosts can hold"),
-    "no_host_matches": _("no host that can be booked matches it"),
-    "closed": _("closed for maintenance"),
-    "too_long": _("longer than the flavor allows"),
-    "quota": _("more than your project's quota"),
-    "project_terms": _("because of its terms, your project's other reservations leave no room"),
-    "not_bookable_then": _("can't be booked at that time"),
-}
 #: The reasons that pass when somebody else gives something back or time goes by.
 _PASSING = frozenset({"slots", "hosts", "closed", "quota", "project_terms"})
 
@@ -168,10 +155,12 @@ def _less(
     missing: Missing, wanted: dict[str, Any], start: datetime.datetime, now: datetime.datetime
 ) -> dict[str, Any]:
     """A flavor without an offer: why, and what could be booked with less, or waited for."""
+    why = reasons.NO_OFFER.get(missing.reason)
+    reason = why.sentence({"slots": missing.flavor.slots}, connection.READER) if why else ""
     less = [offer for offer in (missing.fewer_instances, missing.fewer_hours) if offer]
     return {
         "flavor": missing.flavor,
-        "reason": _REASONS.get(missing.reason, missing.reason),
+        "reason": reason or missing.reason,
         "less": [(offer, offer_address(offer, wanted, now)) for offer in less],
         "wait": waiting.address(missing.flavor.id, **_wish(wanted, start))
         if missing.reason in _PASSING

@@ -8,8 +8,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from warre_blazar.client import errors
-from warre_blazar.dashboard import editing, moments, pages, servers, verdicts
+from warre_blazar.dashboard import connection, editing, moments, pages, servers, verdicts
 from warre_blazar.dashboard import forms as fields
+from warre_blazar.texts import reasons
 
 
 class ChangeForm(editing.EditForm):
@@ -54,13 +55,14 @@ class ChangePage(editing.EditView, pages.CheckedFormView):
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         furthest = self.api.reservations.extension(self.item.id)
+        stop = reasons.STOPS.get(furthest.stopped_by or "")
         base = max(pages.now(), self.item.start)
         hours = (furthest.latest_end - self.item.end).total_seconds() / 3600
         return super().get_context_data(
             **kwargs,
             it=self.item,
             extension=furthest,
-            stopped_by=_STOPPED.get(furthest.stopped_by or ""),
+            stopped_by=stop.sentence({}, connection.READER) if stop else None,
             most_hours=int(hours),
             least_hours=-int((self.item.end - base).total_seconds() // 3600),
             end_local=moments.query(self.item.end),
@@ -97,17 +99,6 @@ class ChangePage(editing.EditView, pages.CheckedFormView):
             values = {name: value for name, value in {**given, **change}.items() if value}
             found.append((text, f"?{urlencode(values)}"))
         return {**verdicts.of(foreseen), "instead": found}
-
-
-#: What people read in place of the API's words for what stops an extension.
-_STOPPED = {
-    "slots": gettext_lazy("Then other reservations need the flavor's slots."),
-    "next_reservation": gettext_lazy("Then another reservation begins."),
-    "hosts": gettext_lazy("Then the hosts have no room."),
-    "window": gettext_lazy("Then the flavor is closed for maintenance."),
-    "terms": gettext_lazy("The flavor's terms don't allow a longer reservation."),
-    "quota": gettext_lazy("Your project's quota allows no more hours."),
-}
 
 
 class EndPage(pages.PageView):
