@@ -26,7 +26,7 @@ import requests
 import sqlalchemy as sa
 
 from warre_blazar.db import tables
-from warre_blazar.domain.flavor import Shape
+from warre_blazar.domain.flavors.flavor import Shape
 
 WARRE_LIST_ONE = 6.0
 CLIENTS = (1, 8)

@@ -24,9 +24,9 @@ from tests.fakes.cloud import Cloud
 from tests.functional.db import databases, world
 from warre_blazar import conf, times
 from warre_blazar.db import session, tables
-from warre_blazar.domain import backing_names
-from warre_blazar.services.keeping.audit import Audit
-from warre_blazar.services.keeping.audit.looking import Neighbors
+from warre_blazar.domain.running import backing_names
+from warre_blazar.services.audit import Audit
+from warre_blazar.services.audit.looking import Neighbors
 
 HOSTS = 50
 _ROWS = 2_000

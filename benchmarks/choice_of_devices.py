@@ -12,11 +12,11 @@ import random
 import time
 from collections.abc import Sequence
 
-from warre_blazar.domain import placing, provider_search
-from warre_blazar.domain.flavor import Shape
-from warre_blazar.domain.holdings import Holding
-from warre_blazar.domain.hosts import Host
-from warre_blazar.domain.providers import Inventory, Provider
+from warre_blazar.domain.flavors.flavor import Shape
+from warre_blazar.domain.hosts import placing, provider_search
+from warre_blazar.domain.hosts.holdings import Holding
+from warre_blazar.domain.hosts.hosts import Host
+from warre_blazar.domain.hosts.providers import Inventory, Provider
 from warre_blazar.domain.timeline import Claim, Span, peak
 
 START = datetime.datetime(2100, 1, 1)

@@ -1,7 +1,7 @@
 """How many bookings of devices are sold if each server must be able to keep its devices.
 
 Random hosts sell bookings for 30 days, once by what fits at each moment and once by what can stay
-(``warre_blazar/domain/fixed_places.py``). For what was sold, a fixed assignment of devices is
+(``warre_blazar/domain/hosts/fixed_places.py``). For what was sold, a fixed assignment of devices is
 searched with many more steps than a booking may take, and each assignment that is found is checked
 moment by moment.
 
@@ -17,12 +17,12 @@ from typing import NamedTuple
 
 import figures
 
-from warre_blazar.domain import counting, placing, provider_search
-from warre_blazar.domain.fixed_places import Places, Stay, components
-from warre_blazar.domain.holdings import Holding
-from warre_blazar.domain.hosts import Host
-from warre_blazar.domain.providers import Inventory, Provider
-from warre_blazar.domain.request_groups import Group, PlacementRequest
+from warre_blazar.domain.flavors.request_groups import Group, PlacementRequest
+from warre_blazar.domain.hosts import counting, placing, provider_search
+from warre_blazar.domain.hosts.fixed_places import Places, Stay, components
+from warre_blazar.domain.hosts.holdings import Holding
+from warre_blazar.domain.hosts.hosts import Host
+from warre_blazar.domain.hosts.providers import Inventory, Provider
 from warre_blazar.domain.timeline import Span
 
 START, DAY = datetime.datetime(2030, 1, 1), datetime.timedelta(days=1)

@@ -20,9 +20,9 @@ from hosts import Rows, database, flavor_row, host_rows, reservation_rows, write
 from oslo_config import cfg
 
 from warre_blazar.db import models, session, tables
-from warre_blazar.domain import free_time
+from warre_blazar.domain.slots import free_time
 from warre_blazar.domain.timeline import Span
-from warre_blazar.services.offering import free_slots
+from warre_blazar.services.slots import free_slots
 
 SIZES = (100, 1_000, 10_000, 100_000)
 #: How many times the floor Warre's search takes, as it was recorded.

@@ -28,12 +28,13 @@ from blazar.plugins.instances import instance_plugin
 from blazar.plugins.oshosts import host_plugin as _host_plugin  # noqa: F401 - the instance plugin expects it there
 from oslo_config import cfg
 
-from warre_blazar.db import hosts, models, session, tables
-from warre_blazar.domain import placing, provider_trees
-from warre_blazar.domain.flavor import Shape
-from warre_blazar.domain.hosts import Host
-from warre_blazar.domain.providers import Inventory, Provider
-from warre_blazar.domain.request_groups import Group
+from warre_blazar.db import models, session, tables
+from warre_blazar.db.hosts import allocations
+from warre_blazar.domain.flavors.flavor import Shape
+from warre_blazar.domain.flavors.request_groups import Group
+from warre_blazar.domain.hosts import placing, provider_trees
+from warre_blazar.domain.hosts.hosts import Host
+from warre_blazar.domain.hosts.providers import Inventory, Provider
 from warre_blazar.domain.timeline import Span
 from warre_blazar.services import garbage_collection
 
@@ -242,7 +243,7 @@ def write(db: sa.Connection, rows: Rows) -> None:
 def chosen(shape: Shape, wanted: placing.Wanted) -> int:
     """How many of the wanted instances get a host by the package's choice."""
     with session.reader() as db:
-        found = hosts.snapshot(db, "flavor", shape, placing.around(wanted.window)).hosts
+        found = allocations.snapshot(db, "flavor", shape, placing.around(wanted.window)).hosts
     return placing.choose(found, wanted)[1]
 
 
@@ -253,7 +254,7 @@ def by_us(span: Span) -> int:
 @garbage_collection.uncollected()
 def by_us_with_gpus(gpus: int, span: Span) -> int:
     with session.reader() as db:
-        found = hosts.snapshot(db, "flavor", _SHAPE, placing.around(span)).hosts
+        found = allocations.snapshot(db, "flavor", _SHAPE, placing.around(span)).hosts
     wanted = placing.Wanted(_GPU_SHAPE.request, COUNT, span)
     return placing.choose([with_gpus(h, gpus) for h in found], wanted)[1]
 

@@ -22,10 +22,10 @@ from oslo_config import cfg
 
 from warre_blazar.cmd.metric_families import Collector
 from warre_blazar.db import clock, models, tables
-from warre_blazar.domain.devices import NO_DEVICES
-from warre_blazar.domain.flavor import Shape
+from warre_blazar.domain.flavors.devices import NO_DEVICES
+from warre_blazar.domain.flavors.flavor import Shape
 from warre_blazar.domain.timeline import Span
-from warre_blazar.services.keeping import metrics
+from warre_blazar.services.records import metrics
 
 SIZES = (100, 1_000, 10_000)
 _HOUR = datetime.timedelta(hours=1)

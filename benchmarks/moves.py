@@ -20,14 +20,14 @@ from hosts import chosen, database, first_rows, host_rows, reservation_rows, wri
 from oslo_config import cfg
 
 from warre_blazar.db import session, tables
-from warre_blazar.domain.backing_phases import Phase
-from warre_blazar.domain.booking_conditions import BookingConditions
-from warre_blazar.domain.flavor import RESOURCE_TYPE, Shape
-from warre_blazar.domain.placing import Wanted
-from warre_blazar.domain.quota import Rule
+from warre_blazar.domain.booking.booking_conditions import BookingConditions
+from warre_blazar.domain.booking.quota import Rule
+from warre_blazar.domain.flavors.flavor import RESOURCE_TYPE, Shape
+from warre_blazar.domain.hosts.placing import Wanted
+from warre_blazar.domain.running.backing_phases import Phase
 from warre_blazar.domain.timeline import Span
 from warre_blazar.services import garbage_collection
-from warre_blazar.services.hosts import making_room
+from warre_blazar.services.moves import making_room
 
 HOSTS, ON_EACH = 200, 20
 SIZES = (8, 16, 32, 64)

@@ -22,12 +22,11 @@ from hosts import Rows, database, flavor_row, host_rows, reservation_rows, write
 from oslo_config import cfg
 
 from warre_blazar.db import models, tables
-from warre_blazar.domain import free_time
-from warre_blazar.domain.flavor import Shape
-from warre_blazar.domain.quota import Rule
+from warre_blazar.domain.booking.quota import Rule
+from warre_blazar.domain.flavors.flavor import Shape
+from warre_blazar.domain.slots import free_time
 from warre_blazar.domain.timeline import Span
-from warre_blazar.services.booking import availability, offers
-from warre_blazar.services.offering import free_slots
+from warre_blazar.services.slots import availability, free_slots, offers
 
 KINDS = (10, 1)
 _NOW = datetime.datetime(2100, 1, 1)

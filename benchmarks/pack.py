@@ -26,15 +26,16 @@ import figures
 import matplotlib
 from matplotlib.figure import Figure
 
-from warre_blazar.domain import placing, timeline
-from warre_blazar.domain.flavor import Shape
-from warre_blazar.domain.holdings import Holding
-from warre_blazar.domain.hosts import Host
-from warre_blazar.domain.leaving import Movable
-from warre_blazar.domain.placing_again import MoveLimits
-from warre_blazar.domain.providers import Inventory, Provider
+from warre_blazar.domain import timeline
+from warre_blazar.domain.flavors.flavor import Shape
+from warre_blazar.domain.hosts import placing
+from warre_blazar.domain.hosts.holdings import Holding
+from warre_blazar.domain.hosts.hosts import Host
+from warre_blazar.domain.hosts.providers import Inventory, Provider
+from warre_blazar.domain.moves.leaving import Movable
+from warre_blazar.domain.moves.placing_again import MoveLimits
+from warre_blazar.domain.moves.vacating import Vacating
 from warre_blazar.domain.timeline import Claim, Span
-from warre_blazar.domain.vacating import Vacating
 from warre_blazar.services import garbage_collection
 
 START = datetime.datetime(2100, 1, 1)

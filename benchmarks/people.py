@@ -22,12 +22,14 @@ from collections.abc import Callable, Iterator
 import matplotlib
 from matplotlib.figure import Figure
 
-from warre_blazar.domain import idle, placing, waits
-from warre_blazar.domain.flavor import Flavor, Shape
-from warre_blazar.domain.free_time import FreeTime, Question, Supply
-from warre_blazar.domain.holdings import Holding
-from warre_blazar.domain.hosts import Host
-from warre_blazar.domain.providers import Inventory
+from warre_blazar.domain import waits
+from warre_blazar.domain.flavors.flavor import Flavor, Shape
+from warre_blazar.domain.hosts import placing
+from warre_blazar.domain.hosts.holdings import Holding
+from warre_blazar.domain.hosts.hosts import Host
+from warre_blazar.domain.hosts.providers import Inventory
+from warre_blazar.domain.running import idle
+from warre_blazar.domain.slots.free_time import FreeTime, Question, Supply
 from warre_blazar.domain.timeline import Claim, Span
 
 _FIRST = datetime.datetime(2100, 1, 4)

@@ -18,9 +18,10 @@ import figures
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
-from warre_blazar.db import models, quotas, tables
-from warre_blazar.domain.flavor import Shape
-from warre_blazar.domain.quota import Amount
+from warre_blazar.db import models, tables
+from warre_blazar.db.booking import quotas
+from warre_blazar.domain.booking.quota import Amount
+from warre_blazar.domain.flavors.flavor import Shape
 from warre_blazar.domain.timeline import Span
 
 SIZES = (10, 1_000, 50_000)

@@ -25,10 +25,12 @@ from blazar.plugins.instances import instance_plugin
 from blazar.plugins.oshosts import host_plugin as _host_plugin  # noqa: F401 - it is expected there
 from oslo_config import cfg
 
-from warre_blazar.domain import holdings, placing, quota, timeline
-from warre_blazar.domain.flavor import Shape
-from warre_blazar.domain.hosts import Host
-from warre_blazar.domain.providers import Inventory
+from warre_blazar.domain import timeline
+from warre_blazar.domain.booking import quota
+from warre_blazar.domain.flavors.flavor import Shape
+from warre_blazar.domain.hosts import holdings, placing
+from warre_blazar.domain.hosts.hosts import Host
+from warre_blazar.domain.hosts.providers import Inventory
 from warre_blazar.domain.timeline import Claim, Span
 from warre_blazar.errors import exceptions
 

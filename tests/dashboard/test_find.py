@@ -12,10 +12,10 @@ from tests.dashboard.conftest import Visitor
 from tests.fakes.service import Answer
 from tests.unit.cli.fake_api import FLAVOR, Api, error, flavor, foreseen, reservation
 from warre_blazar.api import views
-from warre_blazar.domain.offers import Offer
+from warre_blazar.domain.slots.offers import Offer
 from warre_blazar.domain.timeline import Span
-from warre_blazar.services.booking.availability import FreeParts
-from warre_blazar.services.booking.offers import Found
+from warre_blazar.services.slots.availability import FreeParts
+from warre_blazar.services.slots.offers import Found
 
 FIND = "/project/find_reservations/"
 BOOK = f"{FIND}book/{FLAVOR.id}/"

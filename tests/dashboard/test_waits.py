@@ -11,8 +11,8 @@ from tests.dashboard.conftest import Visitor
 from tests.fakes.service import Answer
 from tests.unit.cli.fake_api import FLAVOR, Api, error, flavor, foreseen, listing, reservation, wait
 from warre_blazar.api import views
-from warre_blazar.domain.offers import Missing, NoOffer
-from warre_blazar.services.booking.offers import Found
+from warre_blazar.domain.slots.offers import Missing, NoOffer
+from warre_blazar.services.slots.offers import Found
 
 WAITS = "/project/reservation_waits/"
 ONE = f"{WAITS}{wait()['id']}/"

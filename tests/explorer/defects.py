@@ -14,10 +14,11 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from tests.explorer.exploring import Explorer
-from warre_blazar.db import executions, leases, tables
-from warre_blazar.domain.execution import Execution
+from warre_blazar.db import tables
+from warre_blazar.db.running import executions, leases
+from warre_blazar.domain.running.execution import Execution
 from warre_blazar.plugins import lease_guard
-from warre_blazar.services.requests import creation
+from warre_blazar.services.booking.through_manager import creation
 from warre_blazar.warre_import import blazar_rows
 
 

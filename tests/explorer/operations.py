@@ -19,27 +19,32 @@ from tests.functional.db import warre_site
 from tests.functional.db import world as parts
 from tests.unit.api import identity
 from warre_blazar import texts, warre_import
-from warre_blazar.db import reservations, session, tables
-from warre_blazar.domain import devices, reservation_states
-from warre_blazar.domain.before_end import SiteRule
-from warre_blazar.domain.host_marks import Drain
-from warre_blazar.domain.labels import NO_LABELS
-from warre_blazar.domain.providers import Inventory, Provider
-from warre_blazar.domain.recurrence import Recurrence
-from warre_blazar.domain.series import BookedSeries, Lesson, SeriesStatus
+from warre_blazar.db import session, tables
+from warre_blazar.db.booking import reservations
+from warre_blazar.domain.booking import reservation_states
+from warre_blazar.domain.booking.labels import NO_LABELS
+from warre_blazar.domain.flavors import devices
+from warre_blazar.domain.hosts.host_marks import Drain
+from warre_blazar.domain.hosts.providers import Inventory, Provider
+from warre_blazar.domain.running.before_end import SiteRule
+from warre_blazar.domain.series.recurrence import Recurrence
+from warre_blazar.domain.series.series import BookedSeries, Lesson, SeriesStatus
 from warre_blazar.domain.waits import Wait
 from warre_blazar.domain.window_meetings import Outcome, OverBookings
 from warre_blazar.edge import wait_permits
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import manager
-from warre_blazar.services.booking import admission, lookup
-from warre_blazar.services.booking import series as series_steps
-from warre_blazar.services.keeping import clearing, device_recount, draining, history
-from warre_blazar.services.keeping import series as keeping_series
-from warre_blazar.services.requests import change, creation, deletion, once, series
-from warre_blazar.services.running import backing, healing, idle, snapshots
-from warre_blazar.services.telling import server_samples
-from warre_blazar.services.telling.delivery import Delivery
+from warre_blazar.services.booking import admission, lookup, once
+from warre_blazar.services.booking.through_manager import change, creation, deletion
+from warre_blazar.services.flavors import device_recount
+from warre_blazar.services.maintenance import clearing
+from warre_blazar.services.messages.delivery import Delivery
+from warre_blazar.services.moves import draining, healing
+from warre_blazar.services.records import history, server_samples
+from warre_blazar.services.running import backing, idle, snapshots
+from warre_blazar.services.series import requests
+from warre_blazar.services.series import steps as series_steps
+from warre_blazar.services.series import unattended as keeping_series
 from warre_blazar.services.waits import posting
 from warre_blazar.services.waits.serving import WaitServer
 
@@ -208,20 +213,20 @@ def _series(world: World, scene: Scene) -> str:
         created_at=world.now,
     )
     conditions = parts.conditions(rule=parts.QUOTA)
-    asked = series.Occurrences(item, item.recurrence.occurrences(9), conditions)
-    return series.create(caller, asked).series.id
+    asked = requests.Occurrences(item, item.recurrence.occurrences(9), conditions)
+    return requests.create(caller, asked).series.id
 
 
 def _extend_series(world: World, scene: Scene) -> str:
     item = series_steps.get(scene.series_id)
-    spans = series.next_spans(item, 9, 1, None)
+    spans = requests.next_spans(item, 9, 1, None)
     conditions = parts.conditions(rule=parts.QUOTA)
-    asked = series.Occurrences(item, spans, conditions, item.planned)
-    return series.extend(world.caller(), asked).series.id
+    asked = requests.Occurrences(item, spans, conditions, item.planned)
+    return requests.extend(world.caller(), asked).series.id
 
 
 def _end_series(world: World, scene: Scene) -> bool:
-    return series.end(world.caller(), scene.series_id, running=False)
+    return requests.end(world.caller(), scene.series_id, running=False)
 
 
 # The operations of managers and operators.

@@ -28,10 +28,10 @@ from tests.functional.db import outage
 from tests.functional.db import world as parts
 from warre_blazar import times
 from warre_blazar.db import session, tables
-from warre_blazar.services.keeping import series
+from warre_blazar.services.messages.delivery import Delivery
 from warre_blazar.services.running import backing, snapshots
 from warre_blazar.services.running.repair import Repairer
-from warre_blazar.services.telling.delivery import Delivery
+from warre_blazar.services.series import unattended
 
 _STEP = datetime.timedelta(seconds=40)
 _PATIENCE = 60.0
@@ -185,7 +185,7 @@ class Runner:
             with mock.patch.multiple(
                 times, BOOKING_SERIES_DEAD_AFTER=-1, DELETING_SERIES_DEAD_AFTER=-1
             ):
-                series.look()
+                unattended.look()
             backing.make_ahead(world.now)
             backing.reconcile()
             serve(world)

@@ -34,7 +34,8 @@ from tests.functional.db import world as parts
 from tests.unit.api import identity
 from tests.unit.api.site import Site
 from warre_blazar import waiting
-from warre_blazar.db import models, outbox, session
+from warre_blazar.db import models, session
+from warre_blazar.db.messages import outbox
 from warre_blazar.openstack import host_trees, kept, limits, manager
 from warre_blazar.services.caller import Caller
 from warre_blazar.services.running.executor import Executor, Pools

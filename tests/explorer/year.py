@@ -20,13 +20,13 @@ from tests.explorer.world import World
 from tests.explorer.year_judge import Promise, YearJudge
 from tests.functional.db import world as parts
 from tests.unit.api import identity
-from warre_blazar.domain.host_marks import Drain
+from warre_blazar.domain.hosts.host_marks import Drain
 from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import exceptions
 from warre_blazar.services.booking import lookup
-from warre_blazar.services.keeping import draining
-from warre_blazar.services.requests import change, creation, deletion
-from warre_blazar.services.running import backing, healing
+from warre_blazar.services.booking.through_manager import change, creation, deletion
+from warre_blazar.services.moves import draining, healing
+from warre_blazar.services.running import backing
 
 MINUTE = datetime.timedelta(minutes=1)
 HOUR = datetime.timedelta(hours=1)

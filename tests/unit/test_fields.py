@@ -9,12 +9,12 @@ from warre_blazar import policies
 from warre_blazar.api import openapi, parsing, schemas
 from warre_blazar.cli import flavor_fields
 from warre_blazar.db import models
-from warre_blazar.domain import labels, reservation_states
+from warre_blazar.domain.booking import labels, reservation_states
 from warre_blazar.errors import exceptions
 from warre_blazar.fields import flavors, others, reservations, waits
 from warre_blazar.fields.declaration import Field, Use, answered, fields
 from warre_blazar.fields.kinds import BOOLEAN, EXPECTED, Integer
-from warre_blazar.services.offering.flavors import _COLUMNS
+from warre_blazar.services.flavors.flavors import _COLUMNS
 
 RESOURCES = [
     flavors.FlavorShown,

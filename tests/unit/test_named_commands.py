@@ -8,7 +8,7 @@ import re
 import pytest
 
 from warre_blazar.cmd import manage
-from warre_blazar.domain import refusals
+from warre_blazar.domain.records import refusals
 
 _ROOT = pathlib.Path(__file__).parents[2]
 _PAGES = sorted(_ROOT.glob("doc/source/**/*.rst"))

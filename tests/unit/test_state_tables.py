@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from warre_blazar.domain import lease_states
 from warre_blazar.domain.audit.differences import RULES
-from warre_blazar.domain.lease_states import Action, Age, ClaimState, Summary, TableRow
+from warre_blazar.domain.running import lease_states
+from warre_blazar.domain.running.lease_states import Action, Age, ClaimState, Summary, TableRow
 
 _FILE = pathlib.Path(__file__).parents[2] / "doc/source/_ext/state_tables.py"
 

@@ -16,8 +16,8 @@ from mypy import api as mypy
 import warre_blazar
 from warre_blazar import texts
 from warre_blazar.client import types
-from warre_blazar.domain.extensions import Stop
-from warre_blazar.domain.offers import NoOffer
+from warre_blazar.domain.slots.extensions import Stop
+from warre_blazar.domain.slots.offers import NoOffer
 from warre_blazar.errors import exceptions
 from warre_blazar.texts import (
     commands,

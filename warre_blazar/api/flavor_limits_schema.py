@@ -1,7 +1,7 @@
 """The JSON Schema of a flavor's limits: how many instances each host holds, and why not more."""
 
-from warre_blazar.domain.capacity import LimitKind
-from warre_blazar.domain.host_marks import HostState
+from warre_blazar.domain.flavors.capacity import LimitKind
+from warre_blazar.domain.hosts.host_marks import HostState
 from warre_blazar.fields.kinds import Integer, Schema, answer
 
 _COUNT = Integer(0, None).answer

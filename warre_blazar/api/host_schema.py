@@ -1,6 +1,6 @@
 """The JSON Schema of hosts in the answers of the API."""
 
-from warre_blazar.domain import reservation_states
+from warre_blazar.domain.booking import reservation_states
 from warre_blazar.fields.kinds import Schema, Time, answer
 from warre_blazar.services.hosts.host_status import HostState
 

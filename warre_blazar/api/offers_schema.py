@@ -1,7 +1,7 @@
 """The JSON Schemas of answers about what could be booked: offers, availability, extensions."""
 
-from warre_blazar.domain.extensions import Stop
-from warre_blazar.domain.offers import NoOffer
+from warre_blazar.domain.slots.extensions import Stop
+from warre_blazar.domain.slots.offers import NoOffer
 from warre_blazar.fields.flavors import Flavor
 from warre_blazar.fields.kinds import Schema, answer, reference
 

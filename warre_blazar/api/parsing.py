@@ -14,8 +14,10 @@ import jsonschema
 from webob import Request
 
 from warre_blazar import texts, times
-from warre_blazar.db.reservation_filters import SORT_KEYS
-from warre_blazar.domain import host_properties, refusals, reservation_states
+from warre_blazar.db.booking.reservation_filters import SORT_KEYS
+from warre_blazar.domain.booking import reservation_states
+from warre_blazar.domain.hosts import host_properties
+from warre_blazar.domain.records import refusals
 from warre_blazar.errors import exceptions
 from warre_blazar.fields import waits
 from warre_blazar.fields.kinds import EXPECTED, PROJECT_ID, Schema, Text

@@ -5,22 +5,23 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from warre_blazar import times
-from warre_blazar.db.usage import UsageFilter
-from warre_blazar.domain import backing_names, reservation_states
+from warre_blazar.db.records.usage import UsageFilter
 from warre_blazar.domain.audit.reports import AuditReport, KeptDifference
-from warre_blazar.domain.before_end import NOTHING, effective
-from warre_blazar.domain.capacity import HostLimit
-from warre_blazar.domain.changes import Change
-from warre_blazar.domain.flavor import Access, Flavor
+from warre_blazar.domain.booking import reservation_states
+from warre_blazar.domain.booking.quota import HOURS, RESERVATIONS, UNLIMITED, Amount
+from warre_blazar.domain.booking.reservation import Reservation
+from warre_blazar.domain.flavors.capacity import HostLimit
+from warre_blazar.domain.flavors.flavor import Access, Flavor
 from warre_blazar.domain.maintenance_window import Window
-from warre_blazar.domain.offers import Offer
-from warre_blazar.domain.quota import HOURS, RESERVATIONS, UNLIMITED, Amount
-from warre_blazar.domain.refusals import Refusal
-from warre_blazar.domain.reservation import Reservation
-from warre_blazar.domain.series import BookedSeries
-from warre_blazar.domain.snapshots import ServerSnapshot
+from warre_blazar.domain.records.changes import Change
+from warre_blazar.domain.records.refusals import Refusal
+from warre_blazar.domain.records.usage import Amounts, Sum
+from warre_blazar.domain.running import backing_names
+from warre_blazar.domain.running.before_end import NOTHING, effective
+from warre_blazar.domain.running.snapshots import ServerSnapshot
+from warre_blazar.domain.series.series import BookedSeries
+from warre_blazar.domain.slots.offers import Offer
 from warre_blazar.domain.timeline import Span
-from warre_blazar.domain.usage import Amounts, Sum
 from warre_blazar.domain.waits import WaitState
 from warre_blazar.domain.window_meetings import Meeting
 from warre_blazar.fields import audit as fields_of_audit
@@ -29,15 +30,15 @@ from warre_blazar.fields import series as fields_of_series
 from warre_blazar.fields import usage as fields_of_usage
 from warre_blazar.fields.declaration import Field, Resource, Use, answered
 from warre_blazar.fields.kinds import Time
-from warre_blazar.services.booking.availability import FreeParts
 from warre_blazar.services.booking.dry_run import Foreseen
-from warre_blazar.services.booking.extension import Extension
-from warre_blazar.services.booking.offers import Found
 from warre_blazar.services.booking.quotas import QuotaStanding
+from warre_blazar.services.flavors.capacity import Capacity, FlavorLimits
 from warre_blazar.services.hosts.host_status import HostStatus
-from warre_blazar.services.offering.capacity import Capacity, FlavorLimits
-from warre_blazar.services.requests import series as refused_occurrences
-from warre_blazar.services.requests.series import SeriesOutcome
+from warre_blazar.services.series import requests as refused_occurrences
+from warre_blazar.services.series.requests import SeriesOutcome
+from warre_blazar.services.slots.availability import FreeParts
+from warre_blazar.services.slots.extension import Extension
+from warre_blazar.services.slots.offers import Found
 from warre_blazar.services.waits.posting import WaitStatus
 from warre_blazar.texts import Said
 

@@ -23,8 +23,8 @@ from warre_blazar.domain.wording import counted
 from warre_blazar.errors.exceptions import TryAgain
 from warre_blazar.openstack import manager
 from warre_blazar.plugins import lease_contexts, monitor
-from warre_blazar.services.keeping.audit import Audit, Result, reporting
-from warre_blazar.services.keeping.audit.looking import Neighbors
+from warre_blazar.services.audit import Audit, Result, reporting
+from warre_blazar.services.audit.looking import Neighbors
 
 #: The exit statuses. 0: there are no differences. 1: there are some differences. 2: a service or
 #: the database couldn't be read.

@@ -11,13 +11,13 @@ from typing import Any
 from oslo_utils import timeutils
 
 from warre_blazar.cmd import setup_errors
-from warre_blazar.domain.host_marks import Drain, OnHost
+from warre_blazar.domain.hosts.host_marks import Drain, OnHost
 from warre_blazar.domain.wording import counted
 from warre_blazar.edge import conditions
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import people
-from warre_blazar.services.keeping import draining
-from warre_blazar.services.keeping.draining import Drained
+from warre_blazar.services.moves import draining
+from warre_blazar.services.moves.draining import Drained
 
 #: The exit statuses: nothing is left on the host, something is left on it, or the command failed.
 EMPTY, LEFT, FAILED = 0, 1, 2

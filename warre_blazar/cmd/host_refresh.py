@@ -8,9 +8,10 @@ from typing import Any
 from blazar.notification import notifier
 
 from warre_blazar.cmd import setup_errors
-from warre_blazar.db import hosts, session
+from warre_blazar.db import session
+from warre_blazar.db.hosts import allocations
 from warre_blazar.domain.audit.overselling import Overbooked
-from warre_blazar.domain.provider_trees import TreeDifference
+from warre_blazar.domain.hosts.provider_trees import TreeDifference
 from warre_blazar.domain.wording import counted
 from warre_blazar.plugins import notifications
 from warre_blazar.services.hosts import host_refresh
@@ -61,7 +62,7 @@ def _ids(ref: str | None) -> frozenset[str] | None:
     if ref is None:
         return None
     with session.reader() as db:
-        return hosts.find_ids(db, ref)
+        return allocations.find_ids(db, ref)
 
 
 def _open_notifications() -> None:

@@ -18,7 +18,7 @@ from warre_blazar.cmd import (
 )
 from warre_blazar.conf import authtoken
 from warre_blazar.db import migration
-from warre_blazar.domain import quota
+from warre_blazar.domain.booking import quota
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import limits
 

@@ -18,9 +18,9 @@ from prometheus_client.utils import floatToGoString
 
 from warre_blazar import times
 from warre_blazar.cmd import setup_errors
-from warre_blazar.domain.tallies import Histogram
+from warre_blazar.domain.records.tallies import Histogram
 from warre_blazar.services.hosts.host_status import HostState
-from warre_blazar.services.keeping.metrics import NamedFlavor, Site
+from warre_blazar.services.records.metrics import NamedFlavor, Site
 
 LOG = logging.getLogger(__name__)
 

@@ -13,7 +13,7 @@ from warre_blazar.cmd import setup_errors, web_server
 from warre_blazar.cmd.metric_families import Collector
 from warre_blazar.db import clock
 from warre_blazar.edge import conditions, device_rules
-from warre_blazar.services.keeping import metrics
+from warre_blazar.services.records import metrics
 
 _NAME = "warre-blazar-manage"
 _THREADS = 4

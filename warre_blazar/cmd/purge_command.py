@@ -8,7 +8,7 @@ from oslo_utils import timeutils
 
 from warre_blazar import conf
 from warre_blazar.cmd import setup_errors
-from warre_blazar.services.keeping import history
+from warre_blazar.services.records import history
 
 
 def add_parser(subparsers: Any) -> None:

@@ -8,7 +8,7 @@ from oslo_db import options as db_options
 
 from warre_blazar.cmd import setup_errors
 from warre_blazar.db import migration
-from warre_blazar.domain import quota
+from warre_blazar.domain.booking import quota
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import limits, limits_login
 

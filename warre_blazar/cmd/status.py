@@ -15,14 +15,13 @@ from warre_blazar import compat, enforcement
 from warre_blazar.cmd import nova_options, served_api, setup_errors
 from warre_blazar.conf import authtoken
 from warre_blazar.db import migration
-from warre_blazar.domain import backing_names
-from warre_blazar.domain.flavor import Flavor
+from warre_blazar.domain.flavors.flavor import Flavor
+from warre_blazar.domain.running import backing_names
 from warre_blazar.edge import device_rules, enabling
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import keystone, limits, nova
+from warre_blazar.services.flavors import capacity, device_recount
 from warre_blazar.services.hosts import host_refresh
-from warre_blazar.services.keeping import device_recount
-from warre_blazar.services.offering import capacity
 
 # This module also registers command line options, so it must be imported before parsing.
 cfg.CONF.import_opt("enabled_filters", "blazar.enforcement.enforcement", group="enforcement")

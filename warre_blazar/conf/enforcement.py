@@ -5,7 +5,7 @@ The options of Blazar's own filters are in the same group.
 
 from oslo_config import cfg, types
 
-from warre_blazar.domain.flavor import RESOURCE_TYPE
+from warre_blazar.domain.flavors.flavor import RESOURCE_TYPE
 
 GROUP = "enforcement"
 

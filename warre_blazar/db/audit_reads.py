@@ -13,9 +13,10 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
-from warre_blazar.db import lease_workers, models
-from warre_blazar.db import leases as lease_rows
-from warre_blazar.db.backings import awaits_late
+from warre_blazar.db import models
+from warre_blazar.db.running import lease_workers
+from warre_blazar.db.running import leases as lease_rows
+from warre_blazar.db.running.backings import awaits_late
 from warre_blazar.db.tables import (
     allocations,
     backings,
@@ -26,7 +27,6 @@ from warre_blazar.db.tables import (
     leases,
     reservations,
 )
-from warre_blazar.domain import lease_states
 from warre_blazar.domain.audit.facts import (
     Booking,
     HaltedLease,
@@ -37,7 +37,8 @@ from warre_blazar.domain.audit.facts import (
     Taking,
     TrustedLease,
 )
-from warre_blazar.domain.flavor import RESOURCE_TYPE, Shape
+from warre_blazar.domain.flavors.flavor import RESOURCE_TYPE, Shape
+from warre_blazar.domain.running import lease_states
 from warre_blazar.domain.timeline import Span, union
 
 _OURS = reservations.c.resource_type == RESOURCE_TYPE

@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from warre_blazar.db.tables import allocations, bookings
-from warre_blazar.domain.flavor import Shape
+from warre_blazar.domain.flavors.flavor import Shape
 
 
 def holding_hosts(db: Session, flavor_id: str) -> list[str]:

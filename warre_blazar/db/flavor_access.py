@@ -7,7 +7,7 @@ from sqlalchemy.orm import Session
 
 from warre_blazar.db import session
 from warre_blazar.db.tables import flavor_projects
-from warre_blazar.domain.flavor import Access
+from warre_blazar.domain.flavors.flavor import Access
 
 
 def insert(db: Session, access: Access) -> None:

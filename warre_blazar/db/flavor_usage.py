@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
-from warre_blazar.db.claims import slot_claims
+from warre_blazar.db.booking.claims import slot_claims
 from warre_blazar.db.tables import allocations, bookings, bookings_in_leases, leases, reservations
 from warre_blazar.domain.timeline import Claim, Span
 

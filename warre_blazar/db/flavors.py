@@ -10,8 +10,8 @@ from sqlalchemy.orm import Session
 from warre_blazar.db import generations, session
 from warre_blazar.db.models import TEXT
 from warre_blazar.db.tables import flavor_projects, flavors
-from warre_blazar.domain import devices
-from warre_blazar.domain.flavor import Flavor, Shape
+from warre_blazar.domain.flavors import devices
+from warre_blazar.domain.flavors.flavor import Flavor, Shape
 from warre_blazar.errors import exceptions
 
 

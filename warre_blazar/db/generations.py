@@ -21,8 +21,8 @@ from warre_blazar.db.tables import (
     host_generations,
     project_generations,
 )
-from warre_blazar.domain.flavor import Flavor
-from warre_blazar.domain.hosts import Host
+from warre_blazar.domain.flavors.flavor import Flavor
+from warre_blazar.domain.hosts.hosts import Host
 
 _NOTHING: Mapping[str, Any] = types.MappingProxyType({})
 

@@ -7,7 +7,8 @@ from collections.abc import Collection, Iterable
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
-from warre_blazar.db import reservations, session
+from warre_blazar.db import session
+from warre_blazar.db.booking import reservations
 from warre_blazar.db.tables import (
     allocations,
     bookings,
@@ -19,8 +20,8 @@ from warre_blazar.db.tables import (
     window_hosts,
 )
 from warre_blazar.db.tables import reservations as reservations_table
+from warre_blazar.domain.booking.reservation import Reservation
 from warre_blazar.domain.maintenance_window import Window
-from warre_blazar.domain.reservation import Reservation
 from warre_blazar.domain.timeline import Span
 
 

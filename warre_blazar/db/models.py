@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from blazar.db.sqlalchemy import models as _blazar  # puts Blazar's tables into the metadata
 from sqlalchemy.dialects import mysql
 
-from warre_blazar.domain.backing_phases import Phase
+from warre_blazar.domain.running.backing_phases import Phase
 
 metadata = _blazar.Lease.metadata
 
@@ -49,8 +49,8 @@ flavors = sa.Table(
     sa.Column("disk_gb", sa.Integer, nullable=False),
     sa.Column("ephemeral_gb", sa.Integer, nullable=False),
     sa.Column("extra_specs", sa.JSON, nullable=False),
-    # The result of resolving the devices in the extra specs: domain.devices.Resolved as JSON. NULL
-    # if the extra specs name no devices, or if the devices were never resolved.
+    # The result of resolving the devices in the extra specs: domain.flavors.devices.Resolved as
+    # JSON. NULL if the extra specs name no devices, or if the devices were never resolved.
     sa.Column("device_groups", sa.JSON(none_as_null=True)),
     sa.Column("properties", _text()),
     sa.Column("availability_zone", _string(255)),
@@ -129,7 +129,7 @@ reservations = sa.Table(
     sa.Column("series_work", sa.String(36)),
     # By how many hours maintenance may move the start to a later time.
     sa.Column("movable_hours", sa.Integer, nullable=False, server_default="0"),
-    # The shape that was booked: domain.flavor.Shape as JSON.
+    # The shape that was booked: domain.flavors.flavor.Shape as JSON.
     sa.Column("shape", _text(), nullable=False),
     # The promise: the new time that the plugin has agreed to. It is claimed in addition to the
     # lease's own time. Blazar writes a lease's new dates only after every plugin has agreed. NULL
@@ -191,9 +191,9 @@ host_providers = sa.Table(
         sa.ForeignKey("computehosts.id", ondelete="CASCADE"),
         primary_key=True,
     ),
-    # domain.provider_trees.digest of the tree. Each process keeps parsed trees by digest.
+    # domain.hosts.provider_trees.digest of the tree. Each process keeps parsed trees by digest.
     sa.Column("digest", sa.String(64), nullable=False),
-    # The providers as JSON, as domain.provider_trees.to_text writes them.
+    # The providers as JSON, as domain.hosts.provider_trees.to_text writes them.
     sa.Column("tree", _long_text(), nullable=False),
     # The availability zone. NULL as long as Nova hasn't told it.
     sa.Column("zone", _string(255)),
@@ -255,7 +255,7 @@ backings = sa.Table(
     sa.Column("late_until", sa.DateTime),
     sa.Column("created_at", sa.DateTime, nullable=False),
     # The id of the Nova flavor, if another service has made it. NULL: the id is derived from the
-    # reservation's id (``domain.backing_names.nova_flavor``).
+    # reservation's id (``domain.running.backing_names.nova_flavor``).
     sa.Column("nova_flavor", sa.String(36)),
 )
 
@@ -279,7 +279,7 @@ executions = sa.Table(
         sa.ForeignKey("leases.id", ondelete="CASCADE"),
         primary_key=True,
     ),
-    # domain.execution_timing.START, END or DELETE.
+    # domain.running.execution_timing.START, END or DELETE.
     sa.Column("action", sa.String(16), nullable=False),
     # The manager that has the claim; NULL if the execution waits to be claimed. There is no foreign
     # key, because a claim outlives its manager until another manager releases it.
@@ -363,7 +363,7 @@ imported = sa.Table(
 )
 
 # The snapshots that are made of servers before their reservation ends:
-# domain.snapshots.ServerSnapshot.
+# domain.running.snapshots.ServerSnapshot.
 snapshots = sa.Table(
     "warre_snapshots",
     metadata,
@@ -405,7 +405,7 @@ changes = sa.Table(
     sa.Column("at", sa.DateTime, nullable=False),
     # NULL if no user asked for the change.
     sa.Column("user_id", sa.String(255)),
-    # A kind of ``domain.changes``.
+    # A kind of ``domain.records.changes``.
     sa.Column("kind", sa.String(16), nullable=False),
     # The changed values before and after the change, as JSON objects. NULL if the kind says all.
     sa.Column("before", _text()),
@@ -439,14 +439,14 @@ outbox = sa.Table(
     # What the notice is about: the id of Blazar's reservation or of a lease. A channel sends the
     # notices about one subject in order.
     sa.Column("subject", sa.String(36), nullable=False),
-    # A kind of ``domain.notices``.
+    # A kind of ``domain.messages.notices``.
     sa.Column("kind", sa.String(16), nullable=False),
     sa.Column("at", sa.DateTime, nullable=False),
     # The user who asked for the change. NULL if no user did.
     sa.Column("user_id", sa.String(255)),
     sa.Column("project_id", sa.String(255)),
-    # The reservation as it was then, and what has changed: domain.notices.Notice as JSON. For
-    # notices about leases it is the payload of Blazar's notification.
+    # The reservation as it was then, and what has changed: domain.messages.notices.Notice as JSON.
+    # For notices about leases it is the payload of Blazar's notification.
     sa.Column("content", _long_text(), nullable=False),
     # The number of attempts that have failed, and when the next attempt is due. NULL: at once.
     sa.Column("attempts", sa.Integer, nullable=False),
@@ -506,7 +506,7 @@ refusal_counts = sa.Table(
     metadata,
     sa.Column("project_id", _string(255), primary_key=True),
     sa.Column("day", sa.Date, primary_key=True),
-    # The code of the error, or db.refusals.ANY for all codes together.
+    # The code of the error, or db.records.refusals.ANY for all codes together.
     sa.Column("code", sa.String(64), primary_key=True),
     sa.Column("number", sa.Integer, nullable=False),
     # How many of them are in warre_refusals.
@@ -573,7 +573,7 @@ tallies = sa.Table(
         primary_key=True,
         autoincrement=True,
     ),
-    # A value of ``domain.tallies.Name``.
+    # A value of ``domain.records.tallies.Name``.
     sa.Column("name", sa.String(32), nullable=False),
     sa.Column("label", sa.String(64), nullable=False),
     sa.Column("count", sa.BigInteger, nullable=False),
@@ -597,7 +597,7 @@ idempotency_keys = sa.Table(
 
 sa.Index("ix_warre_idempotency_keys_created", idempotency_keys.c.created_at)
 
-# Series of reservations: domain.series.BookedSeries.
+# Series of reservations: domain.series.series.BookedSeries.
 series = sa.Table(
     "warre_series",
     metadata,
@@ -624,7 +624,7 @@ series = sa.Table(
     # Increases with each reservation that is booked, so that a booking and whatever else writes
     # the row exclude each other.
     sa.Column("generation", sa.Integer, nullable=False),
-    # A value of domain.series.SeriesStatus.
+    # A value of domain.series.series.SeriesStatus.
     sa.Column("status", sa.String(16), nullable=False),
     # The request that books, or has booked last. Nobody is shown it.
     sa.Column("work_id", sa.String(36), nullable=False),

@@ -12,14 +12,15 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from warre_blazar import times
-from warre_blazar.db import reservations, session
+from warre_blazar.db import session
+from warre_blazar.db.booking import reservations
 from warre_blazar.db.sql_functions import seconds_between, utc_now
 from warre_blazar.db.tables import bookings, history, series
-from warre_blazar.domain import reservation_states
-from warre_blazar.domain.labels import Labels
-from warre_blazar.domain.recurrence import Recurrence
-from warre_blazar.domain.reservation import Reservation
-from warre_blazar.domain.series import BookedSeries, Lesson, SeriesStatus, SeriesWork
+from warre_blazar.domain.booking import reservation_states
+from warre_blazar.domain.booking.labels import Labels
+from warre_blazar.domain.booking.reservation import Reservation
+from warre_blazar.domain.series.recurrence import Recurrence
+from warre_blazar.domain.series.series import BookedSeries, Lesson, SeriesStatus, SeriesWork
 
 
 class SeriesChanged(session.RowChanged):

@@ -6,10 +6,10 @@ from typing import Any
 import sqlalchemy as sa
 
 from warre_blazar.db.tables import backings, leases, reservations, series, waits
-from warre_blazar.domain.backing_phases import Phase
-from warre_blazar.domain.flavor import RESOURCE_TYPE
-from warre_blazar.domain.lease_states import TERMINATED
-from warre_blazar.domain.series import SeriesStatus
+from warre_blazar.domain.flavors.flavor import RESOURCE_TYPE
+from warre_blazar.domain.running.backing_phases import Phase
+from warre_blazar.domain.running.lease_states import TERMINATED
+from warre_blazar.domain.series.series import SeriesStatus
 from warre_blazar.domain.waits import OPEN
 
 

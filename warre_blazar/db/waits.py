@@ -11,7 +11,7 @@ from warre_blazar import times
 from warre_blazar.db import session
 from warre_blazar.db.tables import compute_hosts, flavors, host_generations, leases, waits
 from warre_blazar.db.tables import maintenance_windows as windows
-from warre_blazar.domain.labels import Labels
+from warre_blazar.domain.booking.labels import Labels
 from warre_blazar.domain.timeline import Span
 from warre_blazar.domain.waits import OPEN, SERVED, Mode, Wait, WaitState
 from warre_blazar.errors import exceptions

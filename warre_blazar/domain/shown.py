@@ -11,9 +11,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from warre_blazar.domain.flavor import Flavor
+from warre_blazar.domain.booking.reservation import Reservation
+from warre_blazar.domain.flavors.flavor import Flavor
 from warre_blazar.domain.maintenance_window import Window
-from warre_blazar.domain.reservation import Reservation
 from warre_blazar.errors import exceptions
 from warre_blazar.fields import flavors, others, reservations
 from warre_blazar.fields.declaration import Resource, changeable

@@ -4,7 +4,7 @@ import datetime
 from collections.abc import Sequence
 
 from warre_blazar import texts, times
-from warre_blazar.domain.flavor import Flavor
+from warre_blazar.domain.flavors.flavor import Flavor
 from warre_blazar.domain.waits import Wait
 from warre_blazar.errors import exceptions
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from warre_blazar import times
-from warre_blazar.domain.labels import NO_LABELS, Labels
+from warre_blazar.domain.booking.labels import NO_LABELS, Labels
 from warre_blazar.domain.timeline import Span
 
 

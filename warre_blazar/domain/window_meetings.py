@@ -3,8 +3,8 @@
 import dataclasses
 import enum
 
-from warre_blazar.domain.flavor import Flavor
-from warre_blazar.domain.reservation import Reservation
+from warre_blazar.domain.booking.reservation import Reservation
+from warre_blazar.domain.flavors.flavor import Flavor
 from warre_blazar.domain.timeline import Span
 
 

@@ -10,7 +10,7 @@ import contextlib
 import contextvars
 from collections.abc import Iterator
 
-from warre_blazar.domain.hosts import Host
+from warre_blazar.domain.hosts.hosts import Host
 from warre_blazar.services.booking.admission import BookingDecision, BookingRequest
 
 #: The decisions of the request that creates a lease in this thread. None while this

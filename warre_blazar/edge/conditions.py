@@ -13,10 +13,10 @@ from blazar import context
 from oslo_config import cfg
 
 from warre_blazar import conf, policy, times
-from warre_blazar.domain.before_end import SiteRule
-from warre_blazar.domain.booking_conditions import BookingConditions
-from warre_blazar.domain.flavor import RESOURCE_TYPE
-from warre_blazar.domain.quota import Rule
+from warre_blazar.domain.booking.booking_conditions import BookingConditions
+from warre_blazar.domain.booking.quota import Rule
+from warre_blazar.domain.flavors.flavor import RESOURCE_TYPE
+from warre_blazar.domain.running.before_end import SiteRule
 from warre_blazar.edge import device_rules
 from warre_blazar.policies import reservations as policies
 

@@ -6,10 +6,10 @@ from typing import Any
 from oslo_config import cfg
 
 from warre_blazar import conf, texts, times
-from warre_blazar.db import addresses as stored
 from warre_blazar.db import series, session, waits
-from warre_blazar.domain import addresses
-from warre_blazar.domain.labels import Labels
+from warre_blazar.db.messages import addresses as stored
+from warre_blazar.domain.booking.labels import Labels
+from warre_blazar.domain.messages import addresses
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import people
 

@@ -6,8 +6,8 @@ from oslo_config import cfg
 from oslo_log import log as logging
 
 from warre_blazar import conf, texts
-from warre_blazar.domain import device_options
-from warre_blazar.domain.devices import NO_DEVICES, Rules
+from warre_blazar.domain.flavors import device_options
+from warre_blazar.domain.flavors.devices import NO_DEVICES, Rules
 from warre_blazar.errors import exceptions
 
 LOG = logging.getLogger(__name__)

@@ -11,7 +11,7 @@ from typing import Any
 from blazar.enforcement.filters import base_filter
 
 from warre_blazar import conf
-from warre_blazar.domain.flavor import RESOURCE_TYPE
+from warre_blazar.domain.flavors.flavor import RESOURCE_TYPE
 from warre_blazar.domain.timeline import Span
 from warre_blazar.edge import conditions
 from warre_blazar.errors import blazar_errors

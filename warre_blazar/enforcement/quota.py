@@ -12,8 +12,8 @@ from blazar.db import api as db_api
 from blazar.enforcement.filters import base_filter
 
 from warre_blazar import conf
-from warre_blazar.domain import quota
-from warre_blazar.domain.quota import Amount, Rule
+from warre_blazar.domain.booking import quota
+from warre_blazar.domain.booking.quota import Amount, Rule
 from warre_blazar.domain.timeline import Span
 from warre_blazar.edge import carried_decisions, conditions
 from warre_blazar.errors import blazar_errors

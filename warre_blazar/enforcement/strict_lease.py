@@ -16,7 +16,7 @@ from blazar.enforcement.filters import base_filter
 from oslo_utils import uuidutils
 
 from warre_blazar import texts
-from warre_blazar.domain import booking_rules
+from warre_blazar.domain.booking import booking_rules
 from warre_blazar.edge import conditions
 from warre_blazar.errors import blazar_errors, exceptions
 

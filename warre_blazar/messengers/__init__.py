@@ -11,9 +11,9 @@ from typing import ClassVar
 from oslo_config import cfg
 
 from warre_blazar import texts
-from warre_blazar.domain.messages import Message
+from warre_blazar.domain.messages.messages import Message
 from warre_blazar.errors.exceptions import Misconfigured, ServiceUnavailable
-from warre_blazar.services.telling.delivery import Undeliverable
+from warre_blazar.services.messages.delivery import Undeliverable
 
 __all__ = ["Message", "Messenger", "Misconfigured", "ServiceUnavailable", "Undeliverable"]
 

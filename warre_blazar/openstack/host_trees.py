@@ -6,8 +6,9 @@ from concurrent import futures
 from typing import Any
 
 from warre_blazar import texts
-from warre_blazar.domain import backing_names, provider_trees, providers
-from warre_blazar.domain.provider_trees import ProviderTree
+from warre_blazar.domain.hosts import provider_trees, providers
+from warre_blazar.domain.hosts.provider_trees import ProviderTree
+from warre_blazar.domain.running import backing_names
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import placement
 

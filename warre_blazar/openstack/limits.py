@@ -15,7 +15,7 @@ from oslo_limit import limit
 
 from warre_blazar import texts
 from warre_blazar.conf import authtoken
-from warre_blazar.domain.quota import HOURS, RESERVATIONS, Amount, LimitsInForce
+from warre_blazar.domain.booking.quota import HOURS, RESERVATIONS, Amount, LimitsInForce
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import keystone, limits_login
 from warre_blazar.openstack.turns import Turns

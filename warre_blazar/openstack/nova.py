@@ -19,9 +19,9 @@ from oslo_log import log as logging
 from oslo_utils import timeutils
 
 from warre_blazar import texts, times
-from warre_blazar.domain import backing_names
 from warre_blazar.domain.audit.facts import NovaAggregate, NovaFlavor, NovaServer
-from warre_blazar.domain.snapshots import ServerToSave
+from warre_blazar.domain.running import backing_names
+from warre_blazar.domain.running.snapshots import ServerToSave
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import keystone, turns
 

@@ -12,9 +12,10 @@ from keystoneauth1 import adapter
 from oslo_config import cfg
 
 from warre_blazar import texts
-from warre_blazar.domain import backing_names, nova_requests
 from warre_blazar.domain.audit.facts import SeenProvider
-from warre_blazar.domain.request_groups import PlacementRequest
+from warre_blazar.domain.flavors import nova_requests
+from warre_blazar.domain.flavors.request_groups import PlacementRequest
+from warre_blazar.domain.running import backing_names
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import keystone, turns
 

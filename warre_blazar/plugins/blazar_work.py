@@ -16,8 +16,9 @@ from oslo_utils import uuidutils
 from sqlalchemy import event
 from sqlalchemy.orm import Session
 
-from warre_blazar.db import lease_workers, session
-from warre_blazar.domain import lease_states
+from warre_blazar.db import session
+from warre_blazar.db.running import lease_workers
+from warre_blazar.domain.running import lease_states
 
 
 @dataclasses.dataclass(frozen=True)

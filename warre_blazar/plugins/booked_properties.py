@@ -13,8 +13,9 @@ from typing import Any
 from blazar.db.sqlalchemy import utils
 from blazar.plugins import flavor as stock_flavor
 
-from warre_blazar.db import instance_reservations, session
-from warre_blazar.domain.flavor import RESOURCE_TYPE, Shape
+from warre_blazar.db import session
+from warre_blazar.db.booking import instance_reservations
+from warre_blazar.domain.flavors.flavor import RESOURCE_TYPE, Shape
 
 
 def register() -> None:

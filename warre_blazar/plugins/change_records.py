@@ -11,9 +11,11 @@ from oslo_utils import timeutils
 from sqlalchemy import event
 from sqlalchemy.orm import Session
 
-from warre_blazar.db import changes, outbox
-from warre_blazar.domain import lease_states, notices
-from warre_blazar.domain.changes import Change, ChangeKind
+from warre_blazar.db.messages import outbox
+from warre_blazar.db.records import changes
+from warre_blazar.domain.messages import notices
+from warre_blazar.domain.records.changes import Change, ChangeKind
+from warre_blazar.domain.running import lease_states
 from warre_blazar.domain.timeline import Span
 from warre_blazar.edge import conditions
 

@@ -10,7 +10,7 @@ from oslo_utils import timeutils
 from sqlalchemy import event
 from sqlalchemy.orm import Session
 
-from warre_blazar.db import history
+from warre_blazar.db.records import history
 from warre_blazar.edge import conditions
 
 

@@ -30,9 +30,11 @@ from oslo_utils import strutils, timeutils
 from sqlalchemy.orm import Session
 
 from warre_blazar import texts, times
-from warre_blazar.db import backings, hosts, lease_writes, migration, session
-from warre_blazar.domain.backing_phases import Phase
-from warre_blazar.domain.request_groups import PlacementRequest
+from warre_blazar.db import migration, session
+from warre_blazar.db.hosts import allocations
+from warre_blazar.db.running import backings, lease_writes
+from warre_blazar.domain.flavors.request_groups import PlacementRequest
+from warre_blazar.domain.running.backing_phases import Phase
 from warre_blazar.domain.timeline import Span
 from warre_blazar.edge import conditions
 from warre_blazar.errors import blazar_errors, exceptions
@@ -95,7 +97,7 @@ def _chosen(need: HostNeed) -> dict[str, int]:
 
 def _allocate(reservation_id: str, host_ids: Iterable[str]) -> None:
     with session.writer() as db:
-        hosts.allocate(db, reservation_id, Counter(host_ids))
+        allocations.allocate(db, reservation_id, Counter(host_ids))
 
 
 @session.retried
@@ -194,7 +196,7 @@ def _change(
 
 def _fits(db: Session, reservation_id: str, request: PlacementRequest | None, span: Span) -> bool:
     """Claim a reservation's present hosts for a time, if the reservation fits on them."""
-    present = hosts.allocated(db, reservation_id)
+    present = allocations.allocated(db, reservation_id)
     need = HostNeed(request, sum(present.values()), span, own=reservation_id)
     rooms = neighbors.fitting(db, need, conditions.of_service(), present)
     # A host that has failed isn't among the reservable ones. The monitor heals it.
@@ -242,7 +244,7 @@ def _source_request(source: str) -> PlacementRequest:
 
     :param source: the instance's Nova flavor as JSON.
     """
-    request = hosts.source_flavor_request(source, conditions.of_service().device_rules)
+    request = allocations.source_flavor_request(source, conditions.of_service().device_rules)
     if request is None:
         raise manager_exc.ReservationTypeConflict()
     return request
@@ -378,7 +380,7 @@ class ExactVirtualInstancePlugin(_Exact, instance_plugin.VirtualInstancePlugin):
         before: Counter[str] = Counter()
         if reservation_id:
             with session.reader() as db:
-                before.update(hosts.allocated(db, reservation_id))
+                before.update(allocations.allocated(db, reservation_id))
         added, removed = chosen - before, before - chosen
         return {"added": list(added.elements()), "removed": list(removed.elements())}
 
@@ -508,7 +510,7 @@ class ExactFlavorPlugin(_Exact, flavor_plugin.FlavorPlugin):
     ) -> list[dict[str, Any]]:
         """The hosts of reservations that change. ``_change`` checks that there is room on them."""
         with session.reader() as db:
-            held = [hosts.allocated(db, reservation_id) for reservation_id in excludes]
+            held = [allocations.allocated(db, reservation_id) for reservation_id in excludes]
         return [{"id": host_id} for each in held for host_id in Counter(each).elements()]
 
     def update_reservation(self, reservation_id: str, values: dict[str, Any]) -> None:

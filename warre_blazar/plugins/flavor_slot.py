@@ -16,11 +16,14 @@ from oslo_config import cfg
 from oslo_utils import strutils, uuidutils
 
 from warre_blazar import texts
-from warre_blazar.db import clock, hosts, leases, session
-from warre_blazar.domain import before_end, labels, lease_states
-from warre_blazar.domain.booking_conditions import BookingConditions
-from warre_blazar.domain.flavor import RESOURCE_TYPE
-from warre_blazar.domain.series import SeriesWork
+from warre_blazar.db import clock, session
+from warre_blazar.db.hosts import allocations
+from warre_blazar.db.running import leases
+from warre_blazar.domain.booking import labels
+from warre_blazar.domain.booking.booking_conditions import BookingConditions
+from warre_blazar.domain.flavors.flavor import RESOURCE_TYPE
+from warre_blazar.domain.running import before_end, lease_states
+from warre_blazar.domain.series.series import SeriesWork
 from warre_blazar.domain.shown import NOT_SAID, Shown
 from warre_blazar.domain.timeline import Span
 from warre_blazar.edge import carried_decisions, conditions, contacts, enabling
@@ -79,7 +82,7 @@ class FlavorSlotPlugin(base.BasePlugin):
 
     def _hosts_of(self, reservation_id: str) -> list[dict[str, Any]]:
         with session.reader() as db:
-            host_ids = list(hosts.allocated(db, reservation_id))
+            host_ids = list(allocations.allocated(db, reservation_id))
         return [host for host_id in host_ids if (host := self.get(host_id))]
 
     def allocation_candidates(self, lease_values: Mapping[str, Any]) -> list[str]:
@@ -87,7 +90,7 @@ class FlavorSlotPlugin(base.BasePlugin):
         # If a lease is updated, Blazar passes each existing reservation of the lease with its id.
         if reservation_id := lease_values.get("id"):
             with blazar_errors.translated(updating=True), session.reader() as db:
-                return list(hosts.allocated(db, str(reservation_id)))
+                return list(allocations.allocated(db, str(reservation_id)))
         with blazar_errors.translated():
             decision = admission.check(_request(lease_values, context.current().project_id))
             carried_decisions.keep(decision)

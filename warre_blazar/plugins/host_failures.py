@@ -11,7 +11,7 @@ from warre_blazar import times
 from warre_blazar.db import clock
 from warre_blazar.domain.timeline import Span
 from warre_blazar.edge import conditions
-from warre_blazar.services.running import healing
+from warre_blazar.services.moves import healing
 
 LOG = logging.getLogger(__name__)
 

@@ -19,7 +19,7 @@ from blazar.manager import exceptions as manager_exc
 from blazar.manager import service
 from blazar.utils import trusts
 
-from warre_blazar.domain.flavor import RESOURCE_TYPE
+from warre_blazar.domain.flavors.flavor import RESOURCE_TYPE
 from warre_blazar.edge import carried_decisions
 from warre_blazar.openstack import keystone
 

@@ -25,10 +25,11 @@ from sqlalchemy import event
 from sqlalchemy.orm import Session
 
 from warre_blazar import texts
-from warre_blazar.db import lease_writes, leases, promises
-from warre_blazar.domain import lease_states
-from warre_blazar.domain.flavor import RESOURCE_TYPE
-from warre_blazar.domain.lease import BEFORE_END_EVENT
+from warre_blazar.db.booking import promises
+from warre_blazar.db.running import lease_writes, leases
+from warre_blazar.domain.flavors.flavor import RESOURCE_TYPE
+from warre_blazar.domain.running import lease_states
+from warre_blazar.domain.running.lease import BEFORE_END_EVENT
 from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import exceptions
 

@@ -23,20 +23,15 @@ from warre_blazar.errors import exceptions
 from warre_blazar.plugins import notifications, telling
 from warre_blazar.plugins.blazar_work import LeaseWorks
 from warre_blazar.plugins.notifications import BlazarsOutside
+from warre_blazar.services.booking import once
 from warre_blazar.services.hosts import host_refresh
-from warre_blazar.services.keeping import history, metrics, series
-from warre_blazar.services.requests import once
+from warre_blazar.services.messages import delivery, reminders
+from warre_blazar.services.messages.delivery import Channel
+from warre_blazar.services.records import history, metrics, refusals, running_time, server_samples
 from warre_blazar.services.running import backing, idle, late_servers, snapshots
 from warre_blazar.services.running.executor import Executor, Pools
 from warre_blazar.services.running.repair import Repairer
-from warre_blazar.services.telling import (
-    delivery,
-    refusals,
-    reminders,
-    running_time,
-    server_samples,
-)
-from warre_blazar.services.telling.delivery import Channel
+from warre_blazar.services.series import unattended
 from warre_blazar.services.waits import serving
 
 LOG = logging.getLogger(__name__)
@@ -231,7 +226,7 @@ class Threads:
     @periodics.periodic(times.SERIES_EVERY, run_immediately=True)
     def go_on_with_series(self) -> None:
         """Lead series out of the middle of a request that has died."""
-        series.look()
+        unattended.look()
 
     @periodics.periodic(times.LATE_SERVERS_DELETED_EVERY)
     def delete_late_servers(self) -> None:
@@ -295,7 +290,7 @@ class Threads:
         days = cfg.CONF.warre.history_days
         if days:
             history.purge(clock.utcnow(), days)
-            series.forget(clock.utcnow(), days)
+            unattended.forget(clock.utcnow(), days)
             serving.forget(clock.utcnow(), days)
 
     @periodics.periodic(times.KEYS_DELETED_EVERY, run_immediately=True)

@@ -13,14 +13,15 @@ from blazar.manager import service
 from oslo_log import log as logging
 from oslo_utils import timeutils
 
-from warre_blazar.db import reservations, session
-from warre_blazar.domain.flavor import RESOURCE_TYPE
-from warre_blazar.domain.refusals import Asked, counted_code
-from warre_blazar.domain.reservation import Reservation
+from warre_blazar.db import session
+from warre_blazar.db.booking import reservations
+from warre_blazar.domain.booking.reservation import Reservation
+from warre_blazar.domain.flavors.flavor import RESOURCE_TYPE
+from warre_blazar.domain.records.refusals import Asked, counted_code
 from warre_blazar.domain.timeline import Span
 from warre_blazar.edge import conditions
 from warre_blazar.errors import blazar_errors
-from warre_blazar.services.telling import refusals
+from warre_blazar.services.records import refusals
 
 LOG = logging.getLogger(__name__)
 

@@ -10,16 +10,17 @@ from stevedore import driver
 from stevedore import exception as stevedore_exc
 
 from warre_blazar import texts, times, waiting
-from warre_blazar.db import outbox, session
-from warre_blazar.domain.messages import Limits, WantedMessages
+from warre_blazar.db import session
+from warre_blazar.db.messages import outbox
+from warre_blazar.domain.messages.messages import Limits, WantedMessages
 from warre_blazar.edge import conditions
 from warre_blazar.errors import exceptions
 from warre_blazar.messengers import Messenger
 from warre_blazar.openstack.bus import Bus
-from warre_blazar.services.requests import extension
-from warre_blazar.services.telling import messages, notifications
-from warre_blazar.services.telling.delivery import Channel, Delivery
-from warre_blazar.services.telling.rendering import Templates
+from warre_blazar.services.booking.through_manager import extension
+from warre_blazar.services.messages import messages, notifications
+from warre_blazar.services.messages.delivery import Channel, Delivery
+from warre_blazar.services.messages.rendering import Templates
 
 LOG = logging.getLogger(__name__)
 

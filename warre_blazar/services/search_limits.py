@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from oslo_log import log as logging
 
-from warre_blazar.domain import provider_search
+from warre_blazar.domain.hosts import provider_search
 
 LOG = logging.getLogger(__name__)
 

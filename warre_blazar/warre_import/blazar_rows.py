@@ -18,7 +18,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
-from warre_blazar.db.instance_reservations import on_fullest_host, source_flavor
+from warre_blazar.db.booking.instance_reservations import on_fullest_host, source_flavor
 from warre_blazar.db.tables import (
     allocations,
     backings,
@@ -34,10 +34,10 @@ from warre_blazar.db.tables import (
     reservations,
     window_flavors,
 )
-from warre_blazar.domain.backing_phases import Phase
-from warre_blazar.domain.flavor import RESOURCE_TYPE
-from warre_blazar.domain.lease_states import ACTIVE
-from warre_blazar.domain.reservation_states import ERROR
+from warre_blazar.domain.booking.reservation_states import ERROR
+from warre_blazar.domain.flavors.flavor import RESOURCE_TYPE
+from warre_blazar.domain.running.backing_phases import Phase
+from warre_blazar.domain.running.lease_states import ACTIVE
 from warre_blazar.warre_import import seals
 from warre_blazar.warre_import.reservations import (
     Adoption,

@@ -5,11 +5,12 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from warre_blazar.domain import capacity, devices, host_properties
-from warre_blazar.domain import flavor as flavor_rules
-from warre_blazar.domain.capacity import LimitKind
-from warre_blazar.domain.flavor import Shape
-from warre_blazar.domain.hosts import Host
+from warre_blazar.domain.flavors import capacity, devices
+from warre_blazar.domain.flavors import flavor as flavor_rules
+from warre_blazar.domain.flavors.capacity import LimitKind
+from warre_blazar.domain.flavors.flavor import Shape
+from warre_blazar.domain.hosts import host_properties
+from warre_blazar.domain.hosts.hosts import Host
 from warre_blazar.warre_import import rows
 
 #: The columns of ``warre_flavors`` that hold the shape.

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from sqlalchemy import exc as sa_exc
 
 from warre_blazar import times
-from warre_blazar.domain import reservation_states
+from warre_blazar.domain.booking import reservation_states
 
 Row = Mapping[str, Any]
 

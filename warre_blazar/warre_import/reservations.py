@@ -5,8 +5,10 @@ import datetime
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from warre_blazar.domain import host_properties, lease_states, reservation_states
-from warre_blazar.domain.flavor import RESOURCE_TYPE, Shape
+from warre_blazar.domain.booking import reservation_states
+from warre_blazar.domain.flavors.flavor import RESOURCE_TYPE, Shape
+from warre_blazar.domain.hosts import host_properties
+from warre_blazar.domain.running import lease_states
 from warre_blazar.domain.wording import counted
 from warre_blazar.warre_import import flavors, rows
 from warre_blazar.warre_import.flavors import TakenFlavor

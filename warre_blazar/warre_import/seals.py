@@ -29,9 +29,9 @@ from warre_blazar.db.tables import (
     reservations,
     window_flavors,
 )
-from warre_blazar.domain import lease_states
-from warre_blazar.domain.lease import BEFORE_END_EVENT, END_EVENT, START_EVENT
-from warre_blazar.domain.lease_states import Summary
+from warre_blazar.domain.running import lease_states
+from warre_blazar.domain.running.lease import BEFORE_END_EVENT, END_EVENT, START_EVENT
+from warre_blazar.domain.running.lease_states import Summary
 
 #: The number of things that are read or sealed at a time.
 PART = 500

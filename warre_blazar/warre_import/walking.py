@@ -13,9 +13,12 @@ from typing import Any, TypeVar
 from sqlalchemy.orm import Session
 
 from warre_blazar import times
-from warre_blazar.db import leases, reservable_hosts, session
-from warre_blazar.domain import devices, lease_states
-from warre_blazar.domain.lease_states import Action, Age
+from warre_blazar.db import session
+from warre_blazar.db.hosts import reservable_hosts
+from warre_blazar.db.running import leases
+from warre_blazar.domain.flavors import devices
+from warre_blazar.domain.running import lease_states
+from warre_blazar.domain.running.lease_states import Action, Age
 from warre_blazar.warre_import import blazar_rows, reading
 from warre_blazar.warre_import import flavors as flavor_verdicts
 from warre_blazar.warre_import import reservations as reservation_verdicts

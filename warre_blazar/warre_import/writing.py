@@ -10,7 +10,8 @@ from typing import Any, TypeVar
 from oslo_db.sqlalchemy import exc_filters
 from sqlalchemy.orm import Session
 
-from warre_blazar.db import history, session
+from warre_blazar.db import session
+from warre_blazar.db.records import history
 from warre_blazar.warre_import import blazar_rows, seals
 from warre_blazar.warre_import.flavors import TakenFlavor
 from warre_blazar.warre_import.reservations import Adoption, Past

@@ -10,7 +10,7 @@ from typing import Any
 
 from warre_blazar import texts
 from warre_blazar.api import parsing
-from warre_blazar.domain import booking_rules
+from warre_blazar.domain.booking import booking_rules
 from warre_blazar.errors import exceptions
 from warre_blazar.fields.kinds import EXPECTED, Schema
 from warre_blazar.texts import Said, expected

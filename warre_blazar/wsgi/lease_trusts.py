@@ -6,7 +6,7 @@ from typing import Any
 import flask
 from blazar.utils import trusts
 
-from warre_blazar.domain.flavor import RESOURCE_TYPE
+from warre_blazar.domain.flavors.flavor import RESOURCE_TYPE
 from warre_blazar.wsgi import lease_bodies
 
 #: Blazar's own function, which makes a trust in Keystone.

@@ -16,7 +16,7 @@ from oslo_db import exception as db_exc
 from warre_blazar import texts, waiting
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import manager
-from warre_blazar.services.requests import manager_calls
+from warre_blazar.services.booking.through_manager import manager_calls
 
 _FAILURES = (messaging.MessagingException, exceptions.WarreError, db_exc.DBError)
 

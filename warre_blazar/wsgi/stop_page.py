@@ -15,7 +15,7 @@ from oslo_config import cfg
 from warre_blazar import conf
 from warre_blazar.db import session
 from warre_blazar.errors import exceptions
-from warre_blazar.services.telling import stopping
+from warre_blazar.services.messages import stopping
 from warre_blazar.wsgi import request_bodies
 
 conf.register(cfg.CONF)

@@ -7,9 +7,9 @@ from docutils import nodes
 from docutils.parsers.rst import Directive
 from docutils.statemachine import StringList
 
-from warre_blazar.domain import lease_states
 from warre_blazar.domain.audit.differences import RULES
-from warre_blazar.domain.lease_states import TableRow
+from warre_blazar.domain.running import lease_states
+from warre_blazar.domain.running.lease_states import TableRow
 
 ANY = "any"
 STATE_HEADER = (

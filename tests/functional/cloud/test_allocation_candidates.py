@@ -14,12 +14,12 @@ from oslo_config import cfg
 from tests.functional.cloud import devcloud, nova_requests, random_flavors, scratch_trees, world
 from tests.functional.cloud.placement_side import Placement
 from tests.functional.cloud.waiting import at_once
-from warre_blazar.domain import device_options
-from warre_blazar.domain.devices import Rules
-from warre_blazar.domain.flavor import Shape
-from warre_blazar.domain.hosts import Host
+from warre_blazar.domain.flavors import device_options
+from warre_blazar.domain.flavors.devices import Rules
+from warre_blazar.domain.flavors.flavor import Shape
+from warre_blazar.domain.hosts.hosts import Host
 from warre_blazar.openstack import host_trees
-from warre_blazar.services.offering import devices
+from warre_blazar.services.flavors import devices
 
 pytestmark = pytest.mark.together
 

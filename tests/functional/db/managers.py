@@ -10,8 +10,9 @@ from blazar.db import api as db_api
 from oslo_utils import timeutils, uuidutils
 
 from tests.functional.db import world
-from warre_blazar.db import outbox, session, tables
-from warre_blazar.domain.before_end import USUAL, SiteRule
+from warre_blazar.db import session, tables
+from warre_blazar.db.messages import outbox
+from warre_blazar.domain.running.before_end import USUAL, SiteRule
 from warre_blazar.services.running.executor import Executor, Pools
 
 

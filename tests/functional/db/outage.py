@@ -4,9 +4,10 @@ import sqlalchemy as sa
 from blazar.db import api as db_api
 
 from tests.functional.db import world
-from warre_blazar.db import hosts, session, tables
+from warre_blazar.db import session, tables
+from warre_blazar.db.hosts import allocations
 from warre_blazar.domain.timeline import Span
-from warre_blazar.services.running import healing
+from warre_blazar.services.moves import healing
 
 ALL_TIME = Span(world.LONG_AGO, world.hours(0, 24 * 365).end)
 
@@ -29,7 +30,7 @@ def heal(window: Span = ALL_TIME) -> None:
 def hosts_of(lease: world.Lease) -> dict[str, int]:
     """A reservation's instances by host id."""
     with session.reader() as db:
-        return hosts.allocated(db, lease.reservation_id)
+        return allocations.allocated(db, lease.reservation_id)
 
 
 def flags(lease: world.Lease) -> tuple[bool, bool, bool]:

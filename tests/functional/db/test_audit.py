@@ -15,10 +15,13 @@ from tests.functional.db import scenes, world
 from tests.functional.db.managers import RUNNING, WAITING, Manager, state, told
 from tests.functional.db.test_statements import counted
 from warre_blazar import times
-from warre_blazar.db import backings, hosts, outbox, session, tables
+from warre_blazar.db import session, tables
+from warre_blazar.db.hosts import allocations
+from warre_blazar.db.messages import outbox
+from warre_blazar.db.running import backings
 from warre_blazar.domain.audit.differences import DifferenceKind, Needs
-from warre_blazar.services.keeping.audit import Audit, Result, looking
-from warre_blazar.services.offering import maintenance_windows
+from warre_blazar.services.audit import Audit, Result, looking
+from warre_blazar.services.maintenance import maintenance_windows
 from warre_blazar.services.running import backing
 
 pytestmark = pytest.mark.usefixtures("database")
@@ -245,7 +248,7 @@ FIXABLE = {
 
 def lost_hosts(scene: Scene) -> None:
     with session.writer() as db:
-        hosts.release(db, scene.waiting.reservation_id)
+        allocations.release(db, scene.waiting.reservation_id)
 
 
 def missing_note(scene: Scene) -> None:
@@ -551,7 +554,7 @@ class TestBesideManagers:
         for event in ("start_lease", "end_lease"):
             world.set_event(scene.running, event, "DONE")
         with session.writer() as db:
-            hosts.release(db, scene.running.reservation_id)
+            allocations.release(db, scene.running.reservation_id)
         assert scene.found() == set()
 
     def test_difference_gone_at_the_second_look_is_not_reported(self, scene: Scene):

@@ -12,12 +12,13 @@ from oslo_utils import timeutils
 from tests.fakes.cloud import Cloud
 from tests.functional.db import databases, races, world
 from tests.functional.db.fake_clock import FakeClock
-from warre_blazar.db import history, session, tables
-from warre_blazar.domain import backing_names
+from warre_blazar.db import session, tables
+from warre_blazar.db.records import history
+from warre_blazar.domain.running import backing_names
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import placement
 from warre_blazar.services.booking import admission, lookup
-from warre_blazar.services.offering import flavors
+from warre_blazar.services.flavors import flavors
 from warre_blazar.services.running import backing, late_servers
 
 pytestmark = pytest.mark.usefixtures("database")

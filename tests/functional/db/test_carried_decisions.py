@@ -10,13 +10,14 @@ from tests.fakes.cloud import Cloud
 from tests.functional.db import oversold, world
 from tests.functional.db.outage import fail, hosts_of
 from tests.functional.db.plugin_calls import SPAN, reserve, values
-from warre_blazar.domain.host_marks import Drain
+from warre_blazar.domain.hosts.host_marks import Drain
 from warre_blazar.edge import carried_decisions
 from warre_blazar.errors import exceptions
 from warre_blazar.plugins import flavor_slot
 from warre_blazar.services.booking import admission
-from warre_blazar.services.keeping import draining
-from warre_blazar.services.offering import flavors, maintenance_windows
+from warre_blazar.services.flavors import flavors
+from warre_blazar.services.maintenance import maintenance_windows
+from warre_blazar.services.moves import draining
 
 pytestmark = pytest.mark.usefixtures("database")
 

@@ -11,7 +11,8 @@ import sqlalchemy as sa
 
 from tests.fakes.cloud import Cloud
 from tests.functional.db import world
-from warre_blazar.db import hosts, session, tables
+from warre_blazar.db import session, tables
+from warre_blazar.db.hosts import allocations
 
 pytestmark = pytest.mark.parametrize("kind", ["mariadb"], indirect=True, scope="session")
 
@@ -62,7 +63,7 @@ def rows_read(flavor) -> int:
     """The number of rows, of tables and of indexes, that a look at all hosts reads."""
     with session.reader() as db:
         before = _counted(db)
-        hosts.snapshot(db, flavor.id, flavor.shape, SPAN)
+        allocations.snapshot(db, flavor.id, flavor.shape, SPAN)
         return _counted(db) - before
 
 

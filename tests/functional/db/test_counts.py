@@ -11,12 +11,14 @@ from blazar.db import api as db_api
 from tests.fakes.cloud import Cloud
 from tests.fakes.service import Refusal
 from tests.functional.db import databases, oversold, races, world
-from warre_blazar.db import backings, hosts, session
-from warre_blazar.domain.quota import Amount
+from warre_blazar.db import session
+from warre_blazar.db.hosts import allocations
+from warre_blazar.db.running import backings
+from warre_blazar.domain.booking.quota import Amount
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import limits
 from warre_blazar.services.booking import admission, changing, lookup
-from warre_blazar.services.offering import flavors
+from warre_blazar.services.flavors import flavors
 from warre_blazar.services.running import backing
 
 pytestmark = pytest.mark.usefixtures("database")
@@ -27,7 +29,7 @@ SPAN = hours(1, 3)
 
 def hosts_of(lease: world.Lease) -> dict[str, int]:
     with session.reader() as db:
-        return hosts.allocated(db, lease.reservation_id)
+        return allocations.allocated(db, lease.reservation_id)
 
 
 def count_of(lease: world.Lease) -> int:

@@ -11,20 +11,14 @@ from blazar.db import api as db_api
 from tests.fakes.cloud import Cloud
 from tests.functional.db import world
 from warre_blazar.cmd import manage
-from warre_blazar.db import (
-    booked_shapes,
-    flavors,
-    generations,
-    reservable_hosts,
-    session,
-    tables,
-)
-from warre_blazar.domain.devices import NO_DEVICES, Rules
-from warre_blazar.domain.flavor import Flavor, Shape
-from warre_blazar.domain.request_groups import Group
+from warre_blazar.db import booked_shapes, flavors, generations, session, tables
+from warre_blazar.db.hosts import reservable_hosts
+from warre_blazar.domain.flavors.devices import NO_DEVICES, Rules
+from warre_blazar.domain.flavors.flavor import Flavor, Shape
+from warre_blazar.domain.flavors.request_groups import Group
 from warre_blazar.errors import exceptions
-from warre_blazar.services.keeping import device_recount
-from warre_blazar.services.offering import flavors as offered
+from warre_blazar.services.flavors import device_recount
+from warre_blazar.services.flavors import flavors as offered
 
 pytestmark = pytest.mark.usefixtures("database")
 

@@ -12,12 +12,13 @@ from tests.functional.db import databases, oversold, races, world
 from tests.functional.db.outage import book_on, booked_on, fail, heal, hosts_of
 from warre_blazar.cmd import host_drain
 from warre_blazar.cmd.manage import main as manage_main
-from warre_blazar.db import changes, session
-from warre_blazar.domain.changes import ChangeKind
-from warre_blazar.domain.host_marks import Drain
+from warre_blazar.db import session
+from warre_blazar.db.records import changes
+from warre_blazar.domain.hosts.host_marks import Drain
+from warre_blazar.domain.records.changes import ChangeKind
 from warre_blazar.errors import exceptions
 from warre_blazar.services.booking import admission
-from warre_blazar.services.keeping import draining
+from warre_blazar.services.moves import draining
 
 pytestmark = pytest.mark.usefixtures("database")
 

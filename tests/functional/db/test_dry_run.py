@@ -8,12 +8,12 @@ import pytest
 
 from tests.fakes.cloud import Cloud
 from tests.functional.db import world
-from warre_blazar.domain.flavor import Flavor
-from warre_blazar.domain.quota import Amount
+from warre_blazar.domain.booking.quota import Amount
+from warre_blazar.domain.flavors.flavor import Flavor
 from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import exceptions
 from warre_blazar.services.booking import admission, changing, dry_run, lookup
-from warre_blazar.services.offering import maintenance_windows
+from warre_blazar.services.maintenance import maintenance_windows
 from warre_blazar.services.running import backing
 
 pytestmark = pytest.mark.usefixtures("database")

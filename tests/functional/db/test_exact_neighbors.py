@@ -20,7 +20,9 @@ from tests.functional.db import databases, oversold, races, world
 from tests.functional.db.stepping import stepping
 from tests.functional.db.test_update_races import MARKING, Manager
 from warre_blazar import compat
-from warre_blazar.db import backings, hosts, session, unfinished
+from warre_blazar.db import session, unfinished
+from warre_blazar.db.hosts import allocations
+from warre_blazar.db.running import backings
 from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import blazar_errors, exceptions
 from warre_blazar.openstack import nova
@@ -213,7 +215,7 @@ def test_back_to_back_reservations_are_not_refused(
 
 def held(lease: world.Lease) -> int:
     with session.reader() as db:
-        return sum(hosts.allocated(db, lease.reservation_id).values())
+        return sum(allocations.allocated(db, lease.reservation_id).values())
 
 
 def change(resource_type: str, lease: world.Lease, span: Span, **changes: Any) -> None:

@@ -7,13 +7,16 @@ import pytest
 
 from tests.fakes.cloud import Cloud
 from tests.functional.db import world
-from warre_blazar.db import reservations, session
-from warre_blazar.domain.extensions import Stop
-from warre_blazar.domain.flavor import Flavor
+from warre_blazar.db import session
+from warre_blazar.db.booking import reservations
+from warre_blazar.domain.flavors.flavor import Flavor
+from warre_blazar.domain.slots.extensions import Stop
 from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import exceptions
-from warre_blazar.services.booking import changing, dry_run, extension
-from warre_blazar.services.offering import flavors, maintenance_windows
+from warre_blazar.services.booking import changing, dry_run
+from warre_blazar.services.flavors import flavors
+from warre_blazar.services.maintenance import maintenance_windows
+from warre_blazar.services.slots import extension
 
 pytestmark = pytest.mark.usefixtures("database")
 

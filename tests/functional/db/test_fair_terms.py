@@ -8,11 +8,11 @@ import pytest
 
 from tests.fakes.cloud import Cloud
 from tests.functional.db import races, world
-from warre_blazar.domain import free_time
+from warre_blazar.domain.slots import free_time
 from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import exceptions
-from warre_blazar.services.booking import admission, dry_run, offers
-from warre_blazar.services.offering import free_slots, no_free_slots
+from warre_blazar.services.booking import admission, dry_run
+from warre_blazar.services.slots import free_slots, no_free_slots, offers
 
 pytestmark = pytest.mark.usefixtures("database")
 

@@ -28,8 +28,9 @@ from warre_blazar import times
 from warre_blazar.db import session, tables
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import kept
-from warre_blazar.services.keeping.audit import looking
-from warre_blazar.services.running import backing, blazar_start_end, healing
+from warre_blazar.services.audit import looking
+from warre_blazar.services.moves import healing
+from warre_blazar.services.running import backing, blazar_start_end
 from warre_blazar.services.running.repair import Repairer
 
 # The calls to the services don't depend on the kind of database.

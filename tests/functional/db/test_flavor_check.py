@@ -10,7 +10,7 @@ from tests.fakes.cloud import Cloud
 from tests.functional.db import world
 from warre_blazar.cmd import manage
 from warre_blazar.db import session, tables
-from warre_blazar.domain.flavor import Flavor
+from warre_blazar.domain.flavors.flavor import Flavor
 
 
 @pytest.fixture

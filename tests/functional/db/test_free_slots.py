@@ -16,12 +16,14 @@ from blazar.db import api as db_api
 from hypothesis import strategies as st
 
 from tests.functional.db import databases, world
-from warre_blazar.domain import free_time
-from warre_blazar.domain.flavor import Flavor
+from warre_blazar.domain.flavors.flavor import Flavor
+from warre_blazar.domain.slots import free_time
 from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import exceptions
 from warre_blazar.services.booking import admission
-from warre_blazar.services.offering import flavors, free_slots, maintenance_windows
+from warre_blazar.services.flavors import flavors
+from warre_blazar.services.maintenance import maintenance_windows
+from warre_blazar.services.slots import free_slots
 
 #: The number of minutes, from NOW on, that the tests look at.
 HORIZON = 9

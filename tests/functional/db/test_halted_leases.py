@@ -13,11 +13,12 @@ from tests.functional.db import databases, world
 from tests.functional.db.managers import Manager, state
 from tests.functional.db.test_audit import NOW, YES, Scene, furnish, stock_lease
 from tests.functional.db.test_exact_neighbors import reserve
-from warre_blazar.db import lease_workers, session
+from warre_blazar.db import session
+from warre_blazar.db.running import lease_workers
 from warre_blazar.domain.audit.differences import DifferenceKind, Needs
 from warre_blazar.errors import exceptions
+from warre_blazar.services.audit import mending
 from warre_blazar.services.booking import admission
-from warre_blazar.services.keeping.audit import mending
 
 pytestmark = pytest.mark.usefixtures("database")
 

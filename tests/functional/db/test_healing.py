@@ -22,11 +22,14 @@ from tests.functional.db.outage import (
     hosts_of,
     recover,
 )
-from warre_blazar.db import backings, executions, host_marks, session, tables
+from warre_blazar.db import session, tables
+from warre_blazar.db.hosts import host_marks
+from warre_blazar.db.running import backings, executions
 from warre_blazar.errors import exceptions
 from warre_blazar.plugins.flavor_slot import FlavorSlotPlugin
 from warre_blazar.services.booking import admission, changing
-from warre_blazar.services.running import backing, healing
+from warre_blazar.services.moves import healing
+from warre_blazar.services.running import backing
 
 pytestmark = pytest.mark.usefixtures("database")
 

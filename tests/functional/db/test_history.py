@@ -10,13 +10,14 @@ from tests.fakes.cloud import Cloud
 from tests.functional.db import databases, world
 from tests.functional.db.managers import Manager
 from warre_blazar.cmd import manage
-from warre_blazar.db import executions, session, tables
-from warre_blazar.db.reservation_filters import Filter
-from warre_blazar.domain.flavor import Shape
+from warre_blazar.db import session, tables
+from warre_blazar.db.booking.reservation_filters import Filter
+from warre_blazar.db.running import executions
+from warre_blazar.domain.flavors.flavor import Shape
 from warre_blazar.plugins import deletion_records
 from warre_blazar.services.booking import lookup
-from warre_blazar.services.keeping import history
-from warre_blazar.services.keeping.history import Purged
+from warre_blazar.services.records import history
+from warre_blazar.services.records.history import Purged
 
 pytestmark = pytest.mark.usefixtures("database")
 

@@ -14,15 +14,16 @@ from tests.fakes.cloud import Cloud
 from tests.functional.db import world
 from tests.functional.db.test_statements import counted
 from warre_blazar import times
-from warre_blazar.db import generations, host_providers, hosts, reservable_hosts, session, tables
-from warre_blazar.domain import free_time
-from warre_blazar.domain.hosts import Host
-from warre_blazar.domain.request_groups import Group, PlacementRequest
+from warre_blazar.db import generations, session, tables
+from warre_blazar.db.hosts import allocations, host_providers, reservable_hosts
+from warre_blazar.domain.flavors.request_groups import Group, PlacementRequest
+from warre_blazar.domain.hosts.hosts import Host
+from warre_blazar.domain.slots import free_time
 from warre_blazar.errors import exceptions
 from warre_blazar.services.booking import admission
 from warre_blazar.services.hosts import host_refresh
 from warre_blazar.services.hosts.host_refresh import Refreshed
-from warre_blazar.services.offering import free_slots
+from warre_blazar.services.slots import free_slots
 
 pytestmark = pytest.mark.usefixtures("database")
 
@@ -190,7 +191,7 @@ def test_host_that_blazar_deletes_takes_its_providers_along(cloud: Cloud, host):
 def in_zone(zone: str) -> list[str]:
     flavor = world.add_flavor(availability_zone=zone)
     with session.reader() as db:
-        return [h.name for h in hosts.snapshot(db, flavor.id, flavor.shape, SPAN).hosts]
+        return [h.name for h in allocations.snapshot(db, flavor.id, flavor.shape, SPAN).hosts]
 
 
 def test_flavors_zone_follows_novas(cloud: Cloud, host):
@@ -426,7 +427,7 @@ def test_what_a_change_makes_overbooked_is_reported(cloud: Cloud, host, caplog):
     assert f"{warning}{lease.reservation_id} ({SPAN.start} to {SPAN.end})" in caplog.text
     # Nothing is cancelled, and nothing more is booked.
     with session.reader() as db:
-        assert hosts.allocated(db, lease.reservation_id) == {host: 4}
+        assert allocations.allocated(db, lease.reservation_id) == {host: 4}
     with pytest.raises(exceptions.HostsExhausted):
         admission.check(world.request(world.add_flavor(vcpu=2), SPAN))
     assert len(host_refresh.all_overbooked()) == 1

@@ -12,17 +12,19 @@ import sqlalchemy as sa
 from tests.fakes.cloud import Cloud
 from tests.functional.db import databases, oversold, races, world
 from tests.functional.db.outage import book_on, hosts_of
-from warre_blazar.db import changes, reservations, session, tables
-from warre_blazar.domain.changes import ChangeKind
-from warre_blazar.domain.host_marks import Drain
+from warre_blazar.db import session, tables
+from warre_blazar.db.booking import reservations
+from warre_blazar.db.records import changes
+from warre_blazar.domain.hosts.host_marks import Drain
+from warre_blazar.domain.records.changes import ChangeKind
 from warre_blazar.domain.timeline import Span
 from warre_blazar.domain.window_meetings import Outcome, OverBookings
 from warre_blazar.errors import exceptions
+from warre_blazar.services.audit import looking
 from warre_blazar.services.booking import admission
-from warre_blazar.services.hosts import moving
-from warre_blazar.services.keeping import clearing, draining
-from warre_blazar.services.keeping.audit import looking
-from warre_blazar.services.offering import capacity, maintenance_windows
+from warre_blazar.services.flavors import capacity
+from warre_blazar.services.maintenance import clearing, maintenance_windows
+from warre_blazar.services.moves import draining, moving
 
 pytestmark = pytest.mark.usefixtures("database")
 

@@ -8,11 +8,12 @@ import sqlalchemy as sa
 from tests.functional.db import races, world
 from warre_blazar import times
 from warre_blazar.db import tables
-from warre_blazar.db.idempotency_keys import Key
+from warre_blazar.db.booking.idempotency_keys import Key
 from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import exceptions
-from warre_blazar.services.offering import flavor_access, maintenance_windows
-from warre_blazar.services.requests import once
+from warre_blazar.services.booking import once
+from warre_blazar.services.flavors import flavor_access
+from warre_blazar.services.maintenance import maintenance_windows
 
 pytestmark = pytest.mark.usefixtures("database")
 

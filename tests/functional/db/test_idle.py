@@ -11,18 +11,20 @@ from oslo_utils import timeutils
 from tests.fakes.cloud import Cloud
 from tests.functional.db import races, world
 from tests.functional.db.managers import Manager
-from warre_blazar.db import changes, outbox, session
-from warre_blazar.db import idle as stored
-from warre_blazar.db.usage import UsageFilter
-from warre_blazar.domain import reservation_states
-from warre_blazar.domain.changes import Change, ChangeKind
-from warre_blazar.domain.notices import Kind, Notice
+from warre_blazar.db import session
+from warre_blazar.db.messages import outbox
+from warre_blazar.db.records import changes
+from warre_blazar.db.records.usage import UsageFilter
+from warre_blazar.db.running import idle as stored
+from warre_blazar.domain.booking import reservation_states
+from warre_blazar.domain.messages.notices import Kind, Notice
+from warre_blazar.domain.records.changes import Change, ChangeKind
 from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import exceptions
 from warre_blazar.plugins import change_records
 from warre_blazar.services.booking import lookup
+from warre_blazar.services.records import server_samples, usage
 from warre_blazar.services.running import idle
-from warre_blazar.services.telling import server_samples, usage
 
 pytestmark = pytest.mark.usefixtures("database", "told")
 

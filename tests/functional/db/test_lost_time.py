@@ -10,15 +10,16 @@ from tests.fakes.cloud import Cloud
 from tests.functional.db import world
 from tests.functional.db.managers import Manager
 from tests.functional.db.outage import book_on, fail, heal, recover
-from warre_blazar.db import outbox, session, tables
-from warre_blazar.db.usage import UsageFilter
-from warre_blazar.domain.changes import ChangeKind
+from warre_blazar.db import session, tables
+from warre_blazar.db.messages import outbox
+from warre_blazar.db.records.usage import UsageFilter
+from warre_blazar.domain.records.changes import ChangeKind
+from warre_blazar.domain.records.usage import Amounts
 from warre_blazar.domain.timeline import Span
-from warre_blazar.domain.usage import Amounts
 from warre_blazar.plugins import change_records, deletion_records
 from warre_blazar.services.booking import lookup
+from warre_blazar.services.records import running_time, usage
 from warre_blazar.services.running import backing
-from warre_blazar.services.telling import running_time, usage
 
 pytestmark = pytest.mark.usefixtures("database", "recorded")
 

@@ -16,12 +16,13 @@ from tests.functional.db import world
 from tests.functional.db.test_messages import ADDRESS, CHANNEL, book, channel, channel_of
 from tests.functional.db.test_outbox import beat
 from tests.unit.messengers import mail_server
-from warre_blazar.db import outbox, session, tables
-from warre_blazar.domain import addresses
-from warre_blazar.domain.messages import one_line
-from warre_blazar.domain.notices import Kind, News
+from warre_blazar.db import session, tables
+from warre_blazar.db.messages import outbox
+from warre_blazar.domain.messages import addresses
+from warre_blazar.domain.messages.messages import one_line
+from warre_blazar.domain.messages.notices import Kind, News
 from warre_blazar.messengers.smtp import SmtpMessenger
-from warre_blazar.services.telling.delivery import Delivery
+from warre_blazar.services.messages.delivery import Delivery
 
 __all__ = ["channel"]
 

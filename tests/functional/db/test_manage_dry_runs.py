@@ -12,9 +12,9 @@ from tests.fakes.cloud import Cloud
 from tests.functional.db import databases, world
 from tests.functional.db.test_device_recount import GPU, forget
 from warre_blazar.cmd import manage
-from warre_blazar.domain.devices import NO_DEVICES
-from warre_blazar.domain.host_marks import Drain
-from warre_blazar.services.keeping import draining
+from warre_blazar.domain.flavors.devices import NO_DEVICES
+from warre_blazar.domain.hosts.host_marks import Drain
+from warre_blazar.services.moves import draining
 
 #: A value for each argument that takes one. An argument that is missing here fails the test.
 _VALUES = {

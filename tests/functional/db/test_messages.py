@@ -19,23 +19,25 @@ from tests.functional.db.managers import Manager
 from tests.functional.db.test_outbox import beat, given_up, move
 from tests.unit.messengers import mail_server
 from warre_blazar.conf import messages as options
-from warre_blazar.db import executions, outbox, session, tables
-from warre_blazar.domain.execution_timing import DELETE
-from warre_blazar.domain.flavor import Flavor
-from warre_blazar.domain.labels import Labels
-from warre_blazar.domain.messages import Limits, Message, WantedMessages
-from warre_blazar.domain.notices import Kind, News
-from warre_blazar.domain.quota import Rule
+from warre_blazar.db import session, tables
+from warre_blazar.db.messages import outbox
+from warre_blazar.db.running import executions
+from warre_blazar.domain.booking.labels import Labels
+from warre_blazar.domain.booking.quota import Rule
+from warre_blazar.domain.flavors.flavor import Flavor
+from warre_blazar.domain.messages.messages import Limits, Message, WantedMessages
+from warre_blazar.domain.messages.notices import Kind, News
+from warre_blazar.domain.running.execution_timing import DELETE
 from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import exceptions
 from warre_blazar.messengers.smtp import SmtpMessenger
 from warre_blazar.openstack import kept
 from warre_blazar.plugins import change_records, deletion_records, telling
 from warre_blazar.services.booking import changing, lookup
-from warre_blazar.services.requests import extension
-from warre_blazar.services.telling import delivery, message_settings, messages, reminders, stopping
-from warre_blazar.services.telling.delivery import Delivery
-from warre_blazar.services.telling.rendering import Templates
+from warre_blazar.services.booking.through_manager import extension
+from warre_blazar.services.messages import delivery, message_settings, messages, reminders, stopping
+from warre_blazar.services.messages.delivery import Delivery
+from warre_blazar.services.messages.rendering import Templates
 
 pytestmark = pytest.mark.usefixtures("database", "channel")
 

@@ -18,32 +18,28 @@ from tests.functional.db.outage import fail
 from tests.functional.db.test_statements import counted
 from tests.functional.db.test_staying import gpu
 from warre_blazar import times
-from warre_blazar.db import (
-    executions,
-    leases,
-    maintenance_windows,
-    outbox,
-    session,
-    tables,
-    tallies,
-)
-from warre_blazar.domain import free_time, lease_states
-from warre_blazar.domain.devices import NO_DEVICES
-from warre_blazar.domain.execution_timing import END, LEAD, START
-from warre_blazar.domain.flavor import Flavor
-from warre_blazar.domain.lease_states import Age
+from warre_blazar.db import maintenance_windows, session, tables
+from warre_blazar.db.messages import outbox
+from warre_blazar.db.records import tallies
+from warre_blazar.db.running import executions, leases
+from warre_blazar.domain.flavors.devices import NO_DEVICES
+from warre_blazar.domain.flavors.flavor import Flavor
+from warre_blazar.domain.flavors.slot_use import SlotUse
 from warre_blazar.domain.maintenance_window import Window
-from warre_blazar.domain.notices import Kind, News
-from warre_blazar.domain.slot_use import SlotUse
-from warre_blazar.domain.tallies import Name
+from warre_blazar.domain.messages.notices import Kind, News
+from warre_blazar.domain.records.tallies import Name
+from warre_blazar.domain.running import lease_states
+from warre_blazar.domain.running.execution_timing import END, LEAD, START
+from warre_blazar.domain.running.lease_states import Age
+from warre_blazar.domain.slots import free_time
 from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import exceptions
 from warre_blazar.plugins import flavor_slot
 from warre_blazar.services.hosts.host_status import HostState
-from warre_blazar.services.keeping import history, metrics
-from warre_blazar.services.keeping.metrics import BookedAmount, NamedFlavor, Queue, Site
-from warre_blazar.services.offering import free_slots
+from warre_blazar.services.records import history, metrics
+from warre_blazar.services.records.metrics import BookedAmount, NamedFlavor, Queue, Site
 from warre_blazar.services.running import backing, repair
+from warre_blazar.services.slots import free_slots
 
 pytestmark = pytest.mark.usefixtures("database")
 

@@ -19,7 +19,7 @@ from tests.functional.db import databases
 from warre_blazar.cmd.manage import main as manage_main
 from warre_blazar.db import migration, models, unfinished
 from warre_blazar.db import tables as all_tables
-from warre_blazar.domain.backing_phases import Phase
+from warre_blazar.domain.running.backing_phases import Phase
 
 
 @pytest.fixture(params=["utf8mb3", "utf8mb4"])

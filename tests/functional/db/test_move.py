@@ -9,10 +9,12 @@ from blazar.db import api as db_api
 
 from tests.fakes.cloud import Cloud
 from tests.functional.db import databases, oversold, world
-from warre_blazar.db import executions, hosts, session
+from warre_blazar.db import session
+from warre_blazar.db.hosts import allocations
+from warre_blazar.db.running import executions
 from warre_blazar.errors import exceptions
 from warre_blazar.services.booking import admission, changing, lookup
-from warre_blazar.services.offering import flavors
+from warre_blazar.services.flavors import flavors
 from warre_blazar.services.running import repair
 
 pytestmark = pytest.mark.usefixtures("database")
@@ -22,7 +24,7 @@ hours = world.hours
 
 def hosts_of(lease: world.Lease) -> dict[str, int]:
     with session.reader() as db:
-        return hosts.allocated(db, lease.reservation_id)
+        return allocations.allocated(db, lease.reservation_id)
 
 
 @pytest.fixture

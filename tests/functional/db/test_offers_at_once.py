@@ -15,10 +15,11 @@ import sqlalchemy as sa
 
 from tests.fakes.cloud import Cloud
 from tests.functional.db import databases, oversold, races, world
-from warre_blazar.domain import free_time
-from warre_blazar.domain.flavor import Flavor
+from warre_blazar.domain.flavors.flavor import Flavor
+from warre_blazar.domain.slots import free_time
 from warre_blazar.domain.timeline import Span
-from warre_blazar.services.booking import admission, offers
+from warre_blazar.services.booking import admission
+from warre_blazar.services.slots import offers
 
 pytestmark = pytest.mark.usefixtures("database")
 

@@ -17,18 +17,21 @@ from tests.functional.db import world
 from tests.functional.db.fake_clock import FakeClock
 from tests.functional.db.managers import Manager
 from warre_blazar import texts, times
-from warre_blazar.db import executions, outbox, session, tables
-from warre_blazar.domain import payloads
+from warre_blazar.db import session, tables
+from warre_blazar.db.messages import outbox
+from warre_blazar.db.running import executions
 from warre_blazar.domain.audit.facts import LostNotices
-from warre_blazar.domain.execution_timing import DELETE
-from warre_blazar.domain.notices import OF_WAITS, Kind, News, Notice
+from warre_blazar.domain.messages import payloads
+from warre_blazar.domain.messages.notices import OF_WAITS, Kind, News, Notice
+from warre_blazar.domain.running.execution_timing import DELETE
 from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import exceptions
 from warre_blazar.plugins import change_records, deletion_records
 from warre_blazar.services.booking import changing, lookup
+from warre_blazar.services.messages import delivery
+from warre_blazar.services.messages.delivery import Delivery, Undeliverable
+from warre_blazar.services.records import running_time
 from warre_blazar.services.running import backing
-from warre_blazar.services.telling import delivery, running_time
-from warre_blazar.services.telling.delivery import Delivery, Undeliverable
 
 pytestmark = pytest.mark.usefixtures("database", "channels")
 

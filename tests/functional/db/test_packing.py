@@ -8,7 +8,8 @@ from blazar.db import api as db_api
 
 from tests.fakes.cloud import Cloud
 from tests.functional.db import databases, oversold, world
-from warre_blazar.db import hosts, session
+from warre_blazar.db import session
+from warre_blazar.db.hosts import allocations
 from warre_blazar.errors import exceptions
 from warre_blazar.services.booking import lookup
 
@@ -37,7 +38,7 @@ def wanted(flavor, count, affinity=None, spread=False):
 def on_hosts(lease: world.Lease) -> dict[str, int]:
     """The numbers of instances by the names of their hosts."""
     with session.reader() as db:
-        allocated = hosts.allocated(db, lease.reservation_id)
+        allocated = allocations.allocated(db, lease.reservation_id)
     return {db_api.host_get(h)["hypervisor_hostname"]: n for h, n in allocated.items()}
 
 

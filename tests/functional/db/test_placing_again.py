@@ -9,23 +9,19 @@ import sqlalchemy as sa
 
 from tests.fakes.cloud import Cloud
 from tests.functional.db import oversold, races, world
-from warre_blazar.db import changes, hosts, movables, reservations, session, tables
-from warre_blazar.domain.changes import ChangeKind, MoveReason
-from warre_blazar.domain.free_time import Question
+from warre_blazar.db import session, tables
+from warre_blazar.db.booking import reservations
+from warre_blazar.db.hosts import allocations
+from warre_blazar.db.moves import movables
+from warre_blazar.db.records import changes
+from warre_blazar.domain.records.changes import ChangeKind, MoveReason
+from warre_blazar.domain.slots.free_time import Question
 from warre_blazar.domain.window_meetings import Outcome, OverBookings
 from warre_blazar.errors import exceptions
-from warre_blazar.services.booking import (
-    admission,
-    availability,
-    changing,
-    dry_run,
-    extension,
-    lookup,
-    offers,
-)
-from warre_blazar.services.hosts import moving
-from warre_blazar.services.keeping import clearing
-from warre_blazar.services.offering import free_slots
+from warre_blazar.services.booking import admission, changing, dry_run, lookup
+from warre_blazar.services.maintenance import clearing
+from warre_blazar.services.moves import moving
+from warre_blazar.services.slots import availability, extension, free_slots, offers
 
 pytestmark = pytest.mark.usefixtures("database")
 
@@ -40,7 +36,7 @@ def request(flavor, span=SPAN, count=1, conditions=MOVING):
 
 def held(lease: world.Lease) -> dict[str, int]:
     with session.reader() as db:
-        return dict(hosts.allocated(db, lease.reservation_id))
+        return dict(allocations.allocated(db, lease.reservation_id))
 
 
 def add_flavor(name: str, vcpu: int):
@@ -64,7 +60,7 @@ def scattered(flavors) -> list[world.Lease]:
     for lease in leases:
         if lease not in by_host.values():
             with session.writer() as db:
-                hosts.release(db, lease.reservation_id)
+                allocations.release(db, lease.reservation_id)
     return list(by_host.values())
 
 
@@ -151,7 +147,7 @@ def test_extension_moves_what_is_in_its_way(database: sa.Engine, cloud: Cloud):
     (host_id,) = held(running)
     other = world.book(request(large, later))
     with session.writer() as db:
-        hosts.reallocate(db, other.reservation_id, {host_id: 1})
+        allocations.reallocate(db, other.reservation_id, {host_id: 1})
     world.begin(running)
     reservation = lookup.get(running.reservation_id, None)[0]
     reaches = {
@@ -182,7 +178,7 @@ def test_simultaneous_bookings_that_move_others_do_not_oversell(
     for lease in leases:
         if lease not in by_host.values():
             with session.writer() as db:
-                hosts.release(db, lease.reservation_id)
+                allocations.release(db, lease.reservation_id)
     jobs = [races.Job(world.add_lease(SPAN), request(large), whole=False) for _ in range(12)]
     result = races.in_threads(jobs)
     assert result.outcomes == {"held": 3, "hosts_exhausted": 9}
@@ -204,7 +200,7 @@ def test_healing_and_draining_make_room(database: sa.Engine, cloud: Cloud, drain
     scattered = [world.book(request(small)) for _ in range(2)]
     with session.writer() as db:
         for lease, name in ((lost, "a"), (scattered[0], "b"), (scattered[1], "c")):
-            hosts.reallocate(db, lease.reservation_id, {ids[name]: 1})
+            allocations.reallocate(db, lease.reservation_id, {ids[name]: 1})
         if not drained:
             failing = tables.compute_hosts.c.id == ids["a"]
             db.execute(tables.compute_hosts.update().where(failing).values(reservable=False))
@@ -268,7 +264,7 @@ def test_reservation_that_a_window_postpones_moves_what_is_in_its_way(
     fixed = world.book(request(large))
     with session.writer() as db:
         for lease, name in zip((postponed, fixed, *later), "abab", strict=True):
-            hosts.reallocate(db, lease.reservation_id, {ids[name]: 1})
+            allocations.reallocate(db, lease.reservation_id, {ids[name]: 1})
         reservations.set_values(db, postponed.reservation_id, {"movable_hours": 2})
     over = clearing.Over(OverBookings.MOVE, MOVING, world.NOW)
     _, met = clearing.create(SPAN, None, [], ["a"], over)

@@ -11,7 +11,8 @@ from tests.fakes.cloud import Cloud
 from tests.functional.db import databases, world
 from tests.functional.db.managers import Manager, state
 from warre_blazar import times
-from warre_blazar.db import backings, session
+from warre_blazar.db import session
+from warre_blazar.db.running import backings
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import nova
 from warre_blazar.services.running import backing

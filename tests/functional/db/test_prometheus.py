@@ -23,9 +23,11 @@ from tests.fakes.cloud import Cloud
 from tests.functional.db import dashboard, databases, world
 from tests.functional.db.outage import fail
 from tests.functional.db.scraping import compared, get, program, prometheus, serving
-from warre_blazar.db import executions, refusals, session, tallies
-from warre_blazar.domain.refusals import Asked
-from warre_blazar.domain.tallies import DELAYS, Name, bucket
+from warre_blazar.db import session
+from warre_blazar.db.records import refusals, tallies
+from warre_blazar.db.running import executions
+from warre_blazar.domain.records.refusals import Asked
+from warre_blazar.domain.records.tallies import DELAYS, Name, bucket
 from warre_blazar.domain.timeline import Span
 
 pytestmark = pytest.mark.parametrize("kind", ["sqlite"], indirect=True, scope="session")

@@ -10,10 +10,10 @@ from blazar.db import api as db_api
 
 from tests.fakes.cloud import Cloud
 from tests.functional.db import races, world
-from warre_blazar.db import quotas as stored
 from warre_blazar.db import session
-from warre_blazar.domain import reservation_states
-from warre_blazar.domain.quota import Amount
+from warre_blazar.db.booking import quotas as stored
+from warre_blazar.domain.booking import reservation_states
+from warre_blazar.domain.booking.quota import Amount
 from warre_blazar.errors import exceptions
 from warre_blazar.services.booking import admission, changing, quotas
 from warre_blazar.services.running import repair

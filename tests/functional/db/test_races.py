@@ -10,7 +10,8 @@ from blazar.db import api as db_api
 
 from tests.fakes.cloud import Cloud
 from tests.functional.db import databases, oversold, races, world
-from warre_blazar.db import generations, reservable_hosts, session, tables
+from warre_blazar.db import generations, session, tables
+from warre_blazar.db.hosts import reservable_hosts
 from warre_blazar.errors import exceptions
 from warre_blazar.services.booking import admission, changing
 

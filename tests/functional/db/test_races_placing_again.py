@@ -9,7 +9,8 @@ import sqlalchemy as sa
 from tests.fakes.cloud import Cloud
 from tests.functional.db import oversold, races, world
 from tests.functional.db.outage import hosts_of
-from warre_blazar.db import hosts, session
+from warre_blazar.db import session
+from warre_blazar.db.hosts import allocations
 from warre_blazar.services.booking import changing
 from warre_blazar.services.running import executor_transactions
 
@@ -28,7 +29,7 @@ def scattered(cloud: Cloud) -> list[world.Lease]:
     leases = [world.plan(world.request(small, SPAN)) for _ in ids]
     with session.writer() as db:
         for lease, host_id in zip(leases, ids, strict=True):
-            hosts.reallocate(db, lease.reservation_id, {host_id: 1})
+            allocations.reallocate(db, lease.reservation_id, {host_id: 1})
     return leases
 
 

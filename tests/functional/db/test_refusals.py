@@ -13,14 +13,13 @@ from tests.fakes.cloud import Cloud
 from tests.functional.db import databases, world
 from tests.functional.db.fake_clock import FakeClock
 from tests.functional.db.test_statements import counted
-from warre_blazar.db import refusals as stored
 from warre_blazar.db import session
-from warre_blazar.db.refusals import RefusalFilter
-from warre_blazar.db.usage import UsageFilter
-from warre_blazar.domain.refusals import Asked
+from warre_blazar.db.records import refusals as stored
+from warre_blazar.db.records.refusals import RefusalFilter
+from warre_blazar.db.records.usage import UsageFilter
+from warre_blazar.domain.records.refusals import Asked
 from warre_blazar.domain.timeline import Span
-from warre_blazar.services.keeping import history
-from warre_blazar.services.telling import refusals, usage
+from warre_blazar.services.records import history, refusals, usage
 
 pytestmark = pytest.mark.usefixtures("database")
 

@@ -10,10 +10,11 @@ from tests.fakes.cloud import Cloud
 from tests.functional.db import world
 from tests.functional.db.managers import Manager
 from tests.functional.db.test_outbox import move
-from warre_blazar.db import outbox, session, turns
-from warre_blazar.domain.notices import Kind
+from warre_blazar.db import session, turns
+from warre_blazar.db.messages import outbox
+from warre_blazar.domain.messages.notices import Kind
 from warre_blazar.domain.timeline import Span
-from warre_blazar.services.telling import reminders
+from warre_blazar.services.messages import reminders
 
 pytestmark = pytest.mark.usefixtures("database", "channel")
 

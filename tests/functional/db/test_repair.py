@@ -18,9 +18,11 @@ from tests.fakes.cloud import Cloud
 from tests.functional.db import oversold, world
 from tests.functional.db.managers import OVER, RUNNING, WAITING, Manager, state, told
 from warre_blazar import times
-from warre_blazar.db import backings, executions, hosts, leases, session, tables
-from warre_blazar.domain import lease_states
-from warre_blazar.domain.lease_states import Age
+from warre_blazar.db import session, tables
+from warre_blazar.db.hosts import allocations
+from warre_blazar.db.running import backings, executions, leases
+from warre_blazar.domain.running import lease_states
+from warre_blazar.domain.running.lease_states import Age
 from warre_blazar.plugins import lease_guard
 from warre_blazar.plugins.blazar_work import LeaseWorks
 from warre_blazar.services.running import backing, blazar_start_end, repair
@@ -225,7 +227,7 @@ def test_interrupted_deletion_is_finished(
     """The database became unavailable after the hosts were released."""
     running(lease)
     with session.writer() as db:
-        hosts.release(db, lease.reservation_id)
+        allocations.release(db, lease.reservation_id)
     world.write_lease(lease.id, {"status": "ERROR"})
     keeper.look(now, times.QUIET_AFTER)
     assert state(lease) == left
@@ -424,7 +426,7 @@ def test_lease_in_error_is_settled_at_once(lease: world.Lease):
 def test_half_deleted_lease_is_removed_at_once(lease: world.Lease):
     """Another request has overwritten the ERROR that a failed deletion had left."""
     with session.writer() as db:
-        hosts.release(db, lease.reservation_id)
+        allocations.release(db, lease.reservation_id)
     assert repair.settle(lease.id, BEFORE) == "DELETING"
 
 
@@ -453,7 +455,7 @@ def scramble(lease: world.Lease, rng: random.Random) -> None:
             else:
                 db.execute(table.update().where(*is_this_event).values(status=status))
         if rng.random() < 0.3:
-            hosts.release(db, lease.reservation_id)
+            allocations.release(db, lease.reservation_id)
     if rng.random() < 0.2:
         backing.remove(lease.reservation_id, 0)
     db_api.reservation_update(lease.reservation_id, {"status": rng.choice(RESERVATION_STATUSES)})

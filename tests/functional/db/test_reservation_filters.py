@@ -10,12 +10,12 @@ import sqlalchemy as sa
 from blazar import status
 
 from tests.functional.db import world
-from warre_blazar.db import reservations as stored
 from warre_blazar.db import session, tables
-from warre_blazar.db.reservation_filters import SORT_KEYS, Filter
-from warre_blazar.domain import reservation_states
-from warre_blazar.domain.flavor import Flavor
-from warre_blazar.domain.reservation import Reservation
+from warre_blazar.db.booking import reservations as stored
+from warre_blazar.db.booking.reservation_filters import SORT_KEYS, Filter
+from warre_blazar.domain.booking import reservation_states
+from warre_blazar.domain.booking.reservation import Reservation
+from warre_blazar.domain.flavors.flavor import Flavor
 from warre_blazar.errors import exceptions
 from warre_blazar.services.booking import lookup
 

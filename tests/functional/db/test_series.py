@@ -14,14 +14,14 @@ from tests.functional.db.managers import Manager
 from warre_blazar import times
 from warre_blazar.db import series as stored
 from warre_blazar.db import session, tables
-from warre_blazar.domain.flavor import Flavor
-from warre_blazar.domain.labels import NO_LABELS
-from warre_blazar.domain.recurrence import Recurrence
-from warre_blazar.domain.series import BookedSeries, Lesson, SeriesStatus, SeriesWork
+from warre_blazar.domain.booking.labels import NO_LABELS
+from warre_blazar.domain.flavors.flavor import Flavor
+from warre_blazar.domain.series.recurrence import Recurrence
+from warre_blazar.domain.series.series import BookedSeries, Lesson, SeriesStatus, SeriesWork
 from warre_blazar.errors import exceptions
 from warre_blazar.services.booking import admission
-from warre_blazar.services.booking import series as steps
-from warre_blazar.services.keeping import series as keeping
+from warre_blazar.services.series import steps
+from warre_blazar.services.series import unattended as keeping
 
 pytestmark = pytest.mark.usefixtures("database")
 

@@ -11,17 +11,17 @@ from tests.fakes.cloud import Cloud
 from tests.functional.db import databases, world
 from tests.functional.db.managers import Manager
 from tests.functional.db.test_statements import counted
-from warre_blazar.db import outbox, session, tables
-from warre_blazar.db.reservation_filters import Filter
-from warre_blazar.db.usage import UsageFilter
-from warre_blazar.domain import payloads
-from warre_blazar.domain.notices import Kind, Notice
+from warre_blazar.db import session, tables
+from warre_blazar.db.booking.reservation_filters import Filter
+from warre_blazar.db.messages import outbox
+from warre_blazar.db.records.usage import UsageFilter
+from warre_blazar.domain.messages import payloads
+from warre_blazar.domain.messages.notices import Kind, Notice
 from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import exceptions
 from warre_blazar.plugins import change_records, deletion_records
 from warre_blazar.services.booking import lookup
-from warre_blazar.services.keeping import history
-from warre_blazar.services.telling import server_samples, usage
+from warre_blazar.services.records import history, server_samples, usage
 
 pytestmark = pytest.mark.usefixtures("database", "told")
 

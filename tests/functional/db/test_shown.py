@@ -10,7 +10,8 @@ from warre_blazar.domain import shown
 from warre_blazar.domain.shown import Shown
 from warre_blazar.errors import exceptions
 from warre_blazar.services.booking import changing, lookup
-from warre_blazar.services.offering import flavors, maintenance_windows
+from warre_blazar.services.flavors import flavors
+from warre_blazar.services.maintenance import maintenance_windows
 
 pytestmark = pytest.mark.usefixtures("database")
 

@@ -13,8 +13,9 @@ from oslo_utils import timeutils
 from tests.fakes.cloud import Cloud
 from tests.fakes.service import Request
 from tests.functional.db import manager_process, world
-from warre_blazar.db import session, snapshots, tables
-from warre_blazar.domain.snapshots import Status
+from warre_blazar.db import session, tables
+from warre_blazar.db.running import snapshots
+from warre_blazar.domain.running.snapshots import Status
 from warre_blazar.domain.timeline import Span
 from warre_blazar.services.running import backing
 

@@ -13,15 +13,17 @@ from tests.fakes.glance import SERVICE_PROJECT
 from tests.functional.db import world
 from tests.functional.db.faults import Call, Fault, Killed, Outside
 from tests.functional.db.managers import OVER, Manager, state
-from warre_blazar.db import executions, outbox, session, tables
-from warre_blazar.db import snapshots as stored
-from warre_blazar.domain.before_end import SiteRule
-from warre_blazar.domain.execution_timing import DELETE
-from warre_blazar.domain.notices import Notice
-from warre_blazar.domain.snapshots import ServerSnapshot, ServerToSave, Status
+from warre_blazar.db import session, tables
+from warre_blazar.db.messages import outbox
+from warre_blazar.db.running import executions
+from warre_blazar.db.running import snapshots as stored
+from warre_blazar.domain.messages.notices import Notice
+from warre_blazar.domain.running.before_end import SiteRule
+from warre_blazar.domain.running.execution_timing import DELETE
+from warre_blazar.domain.running.snapshots import ServerSnapshot, ServerToSave, Status
 from warre_blazar.openstack import kept
 from warre_blazar.plugins import change_records, deletion_records
-from warre_blazar.services.keeping import history as keeping
+from warre_blazar.services.records import history as keeping
 from warre_blazar.services.running import backing, snapshots
 
 pytestmark = pytest.mark.usefixtures("database", "channel")

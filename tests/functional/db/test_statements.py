@@ -10,20 +10,16 @@ import sqlalchemy as sa
 
 from tests.fakes.cloud import Cloud
 from tests.functional.db import world
-from warre_blazar.db import hosts, reservable_hosts, session, tables
-from warre_blazar.db import quotas as stored
-from warre_blazar.db.reservation_filters import Filter
-from warre_blazar.domain import free_time
+from warre_blazar.db import session, tables
+from warre_blazar.db.booking import quotas as stored
+from warre_blazar.db.booking.reservation_filters import Filter
+from warre_blazar.db.hosts import allocations, reservable_hosts
+from warre_blazar.domain.slots import free_time
 from warre_blazar.errors import exceptions
-from warre_blazar.services.booking import admission, availability, lookup, offers, quotas
-from warre_blazar.services.offering import (
-    capacity,
-    flavor_access,
-    flavors,
-    free_slots,
-    maintenance_windows,
-    no_free_slots,
-)
+from warre_blazar.services.booking import admission, lookup, quotas
+from warre_blazar.services.flavors import capacity, flavor_access, flavors
+from warre_blazar.services.maintenance import maintenance_windows
+from warre_blazar.services.slots import availability, free_slots, no_free_slots, offers
 
 pytestmark = pytest.mark.usefixtures("database")
 
@@ -76,7 +72,7 @@ def fill(engine: sa.Engine, host_count: int, reservation_count: int) -> None:
 def statements(engine: sa.Engine, flavor) -> tuple[int, int]:
     """The numbers of statements of one read of all hosts, and of one admission."""
     with counted(engine) as looking, session.reader() as db:
-        hosts.snapshot(db, flavor.id, flavor.shape, SPAN)
+        allocations.snapshot(db, flavor.id, flavor.shape, SPAN)
     with counted(engine) as checking, contextlib.suppress(exceptions.WarreError):
         admission.check(world.request(flavor, SPAN))
     return len(looking), len(checking)

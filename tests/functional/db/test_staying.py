@@ -6,12 +6,12 @@ import pytest
 
 from tests.fakes.cloud import Cloud
 from tests.functional.db import world
-from warre_blazar.domain import free_time
-from warre_blazar.domain.flavor import Flavor
-from warre_blazar.domain.providers import Inventory, Provider
+from warre_blazar.domain.flavors.flavor import Flavor
+from warre_blazar.domain.hosts.providers import Inventory, Provider
+from warre_blazar.domain.slots import free_time
 from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import exceptions
-from warre_blazar.services.offering import free_slots
+from warre_blazar.services.slots import free_slots
 
 pytestmark = pytest.mark.usefixtures("database")
 

@@ -12,8 +12,8 @@ from blazar.plugins.instances import instance_plugin
 
 from tests.fakes.cloud import Cloud
 from tests.functional.db import oversold, world
-from warre_blazar.domain.devices import NO_DEVICES, Rules
-from warre_blazar.domain.request_groups import Group
+from warre_blazar.domain.flavors.devices import NO_DEVICES, Rules
+from warre_blazar.domain.flavors.request_groups import Group
 from warre_blazar.errors import exceptions
 from warre_blazar.services.booking import admission
 

@@ -20,12 +20,14 @@ import sqlalchemy as sa
 from tests.fakes.cloud import Cloud
 from tests.functional.db import databases, oversold, races, world
 from tests.functional.db.outage import book_on, booked_on, fail, heal
-from warre_blazar.db import quotas, session
-from warre_blazar.domain.host_marks import Drain
+from warre_blazar.db import session
+from warre_blazar.db.booking import quotas
+from warre_blazar.domain.hosts.host_marks import Drain
 from warre_blazar.domain.window_meetings import Outcome, OverBookings
 from warre_blazar.errors import exceptions
 from warre_blazar.services.booking import admission
-from warre_blazar.services.keeping import clearing, draining
+from warre_blazar.services.maintenance import clearing
+from warre_blazar.services.moves import draining
 
 pytestmark = pytest.mark.usefixtures("database")
 

@@ -23,7 +23,8 @@ from tests.fakes.cloud import Cloud
 from tests.functional.db import databases, oversold, world
 from tests.functional.db.managers import RUNNING, WAITING, state
 from tests.functional.db.stepping import Stepper, stepping
-from warre_blazar.db import quotas, session
+from warre_blazar.db import session
+from warre_blazar.db.booking import quotas
 from warre_blazar.errors import blazar_errors, exceptions
 from warre_blazar.plugins import flavor_slot
 from warre_blazar.services.booking import lookup

@@ -15,17 +15,17 @@ from oslo_utils import timeutils
 from tests.fakes.cloud import Cloud
 from tests.functional.db import world
 from tests.functional.db.managers import Manager
-from warre_blazar.db import outbox, session, tables
-from warre_blazar.db.usage import UsageFilter
-from warre_blazar.domain.notices import Kind
+from warre_blazar.db import session, tables
+from warre_blazar.db.messages import outbox
+from warre_blazar.db.records.usage import UsageFilter
+from warre_blazar.domain.messages.notices import Kind
+from warre_blazar.domain.records.usage import Amounts
 from warre_blazar.domain.timeline import Span
-from warre_blazar.domain.usage import Amounts
 from warre_blazar.errors import exceptions
 from warre_blazar.plugins import change_records, deletion_records
 from warre_blazar.services.booking import changing
-from warre_blazar.services.keeping import history
+from warre_blazar.services.records import history, running_time, usage
 from warre_blazar.services.running import backing
-from warre_blazar.services.telling import running_time, usage
 
 pytestmark = pytest.mark.usefixtures("database", "told")
 

@@ -22,20 +22,20 @@ from tests.functional.db.managers import OVER, RUNNING, Manager, state
 from tests.functional.db.warre_scene import Said, Scene, counts, left, said
 from tests.functional.db.warre_site import ACTIVE, ALPHA, BIG, HUGE, NOW, OLD, THIRD, TWO, day
 from warre_blazar import warre_import
-from warre_blazar.db import backings, executions, flavors, idle, session, tables
-from warre_blazar.db.reservation_filters import Filter
-from warre_blazar.domain.devices import NO_DEVICES
-from warre_blazar.domain.execution_timing import END
+from warre_blazar.db import flavors, session, tables
+from warre_blazar.db.booking.reservation_filters import Filter
+from warre_blazar.db.running import backings, executions, idle
+from warre_blazar.domain.flavors.devices import NO_DEVICES
+from warre_blazar.domain.running.execution_timing import END
 from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import exceptions
+from warre_blazar.services.audit import Audit, looking
+from warre_blazar.services.audit.looking import Neighbors
 from warre_blazar.services.booking import lookup
-from warre_blazar.services.keeping import device_recount
-from warre_blazar.services.keeping.audit import Audit, looking
-from warre_blazar.services.keeping.audit.looking import Neighbors
-from warre_blazar.services.offering import flavor_access
-from warre_blazar.services.offering import flavors as offered_flavors
+from warre_blazar.services.flavors import device_recount, flavor_access
+from warre_blazar.services.flavors import flavors as offered_flavors
+from warre_blazar.services.records import running_time
 from warre_blazar.services.running.executor_transactions import Claimed, claim
-from warre_blazar.services.telling import running_time
 from warre_blazar.warre_import import blazar_rows
 
 pytestmark = [

@@ -11,8 +11,9 @@ from tests.functional.db import warre_site, world
 from tests.functional.db.warre_scene import Said, Scene, counts, left, said
 from tests.functional.db.warre_site import ACTIVE, BIG, HUGE, OLD, THIRD, TWO, day
 from warre_blazar import warre_import
-from warre_blazar.db import flavors, leases, session, tables
-from warre_blazar.domain import lease_states
+from warre_blazar.db import flavors, session, tables
+from warre_blazar.db.running import leases
+from warre_blazar.domain.running import lease_states
 from warre_blazar.domain.timeline import Span
 from warre_blazar.services.booking import lookup
 from warre_blazar.services.running import repair

@@ -12,17 +12,18 @@ import sqlalchemy as sa
 from blazar.db import api as db_api
 
 from tests.fakes.cloud import Cloud
-from warre_blazar.db import backings, session, sql_functions, tables
-from warre_blazar.domain import provider_trees
-from warre_blazar.domain.booking_conditions import BookingConditions
-from warre_blazar.domain.devices import NO_DEVICES, Rules
-from warre_blazar.domain.flavor import Flavor
-from warre_blazar.domain.providers import Inventory, Provider
-from warre_blazar.domain.quota import Rule
+from warre_blazar.db import session, sql_functions, tables
+from warre_blazar.db.running import backings
+from warre_blazar.domain.booking.booking_conditions import BookingConditions
+from warre_blazar.domain.booking.quota import Rule
+from warre_blazar.domain.flavors.devices import NO_DEVICES, Rules
+from warre_blazar.domain.flavors.flavor import Flavor
+from warre_blazar.domain.hosts import provider_trees
+from warre_blazar.domain.hosts.providers import Inventory, Provider
 from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import exceptions
 from warre_blazar.services.booking import admission, changing
-from warre_blazar.services.offering import bootable, flavors
+from warre_blazar.services.flavors import bootable, flavors
 from warre_blazar.services.running import backing, blazar_start_end
 
 #: The present of these tests.

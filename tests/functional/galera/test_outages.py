@@ -16,8 +16,8 @@ from tests.functional.db.managers import Manager
 from tests.functional.galera import customers
 from tests.functional.galera.outages import outages
 from warre_blazar.domain.audit.differences import Difference, Needs
-from warre_blazar.services.keeping.audit import Audit
-from warre_blazar.services.keeping.audit.looking import Neighbors
+from warre_blazar.services.audit import Audit
+from warre_blazar.services.audit.looking import Neighbors
 from warre_blazar.services.running.repair import Repairer
 
 pytestmark = pytest.mark.usefixtures("database")

@@ -4,7 +4,7 @@ import datetime
 
 from tests.unit.api.people import Person
 from warre_blazar.domain.audit.differences import Difference, DifferenceKind
-from warre_blazar.services.keeping.audit import Result, reporting
+from warre_blazar.services.audit import Result, reporting
 
 AT = datetime.datetime(2026, 11, 25, 12, 30, 15, 7)
 OVERSOLD = Difference(DifferenceKind.FLAVOR_OVERSOLD, "f-1", "5 of 4 slots of gpu are booked")

@@ -10,7 +10,7 @@ from oslo_config import cfg
 from tests.unit.api import things
 from tests.unit.api.people import Person, refusal
 from tests.unit.api.site import Site
-from warre_blazar.domain.before_end import SiteRule
+from warre_blazar.domain.running.before_end import SiteRule
 from warre_blazar.services.running import snapshots
 
 

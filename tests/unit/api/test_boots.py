@@ -8,7 +8,7 @@ from tests.functional.db import world
 from tests.unit.api import things
 from tests.unit.api.people import Person, refusal
 from tests.unit.api.site import Site
-from warre_blazar.domain.providers import Inventory, Provider
+from warre_blazar.domain.hosts.providers import Inventory, Provider
 
 #: Extra specs, and what the refusal quotes. Nova refuses the first two, Placement the others.
 NEVER = {

@@ -8,7 +8,7 @@ from tests.unit.api import things
 from tests.unit.api.people import Person, refusal
 from tests.unit.api.site import NOW, Site
 from warre_blazar.db import models
-from warre_blazar.services.keeping import history
+from warre_blazar.services.records import history
 
 
 @pytest.fixture

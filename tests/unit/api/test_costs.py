@@ -8,7 +8,8 @@ import sqlalchemy as sa
 from tests.unit.api import things
 from tests.unit.api.people import Person
 from tests.unit.api.site import Site
-from warre_blazar.db import outbox, session
+from warre_blazar.db import session
+from warre_blazar.db.messages import outbox
 
 
 @contextlib.contextmanager

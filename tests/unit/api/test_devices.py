@@ -14,9 +14,9 @@ from tests.unit.api import things
 from tests.unit.api.people import Person, refusal
 from tests.unit.api.site import Site
 from warre_blazar.db import tables
-from warre_blazar.domain.devices import NO_DEVICES
-from warre_blazar.domain.request_groups import Group
-from warre_blazar.services.keeping import device_recount
+from warre_blazar.domain.flavors.devices import NO_DEVICES
+from warre_blazar.domain.flavors.request_groups import Group
+from warre_blazar.services.flavors import device_recount
 
 ALIAS, PROFILE = "pci_passthrough:alias", "accel:device_profile"
 GPU = {ALIAS: "gpu:2"}

@@ -6,8 +6,8 @@ from tests.functional.db import world
 from tests.unit.api import things
 from tests.unit.api.people import Person
 from tests.unit.api.site import Site
-from warre_blazar.domain.host_marks import Drain
-from warre_blazar.services.keeping import draining
+from warre_blazar.domain.hosts.host_marks import Drain
+from warre_blazar.services.moves import draining
 
 GPU = '["==", "$gpu", "a100"]'
 

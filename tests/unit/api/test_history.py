@@ -9,7 +9,7 @@ from tests.unit.api import things
 from tests.unit.api.people import Person, refusal
 from tests.unit.api.site import NOW, Site
 from warre_blazar.db import session, tables
-from warre_blazar.domain.flavor import Shape
+from warre_blazar.domain.flavors.flavor import Shape
 from warre_blazar.openstack import manager
 
 SHAPE = Shape(2, 2048, 20, 0, {}, None, None)

@@ -9,8 +9,8 @@ from tests.unit.api.people import Person, refusal
 from tests.unit.api.site import NOW, Site
 from warre_blazar.db import session
 from warre_blazar.db.tables import compute_hosts, host_generations
-from warre_blazar.domain.host_marks import Drain
-from warre_blazar.services.keeping import draining
+from warre_blazar.domain.hosts.host_marks import Drain
+from warre_blazar.services.moves import draining
 
 DRAIN = Drain("root", NOW, "new fans")
 

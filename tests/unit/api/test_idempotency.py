@@ -16,9 +16,10 @@ from tests.unit.api import bus, things
 from tests.unit.api.people import Answer, Person, refusal
 from tests.unit.api.site import NOW, Site
 from warre_blazar import times
-from warre_blazar.db import history, models, session, tables
-from warre_blazar.domain import lease_states
-from warre_blazar.services.requests import once
+from warre_blazar.db import models, session, tables
+from warre_blazar.db.records import history
+from warre_blazar.domain.running import lease_states
+from warre_blazar.services.booking import once
 
 FIRST, SECOND = "key-1", "key-2"
 

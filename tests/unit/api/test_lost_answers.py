@@ -12,7 +12,7 @@ from tests.unit.api import things
 from tests.unit.api.people import Person, refusal
 from tests.unit.api.site import Site
 from tests.unit.api.things import at
-from warre_blazar.db import reservations
+from warre_blazar.db.booking import reservations
 
 LONGER = {"end": at(2, 12)}
 

@@ -10,8 +10,8 @@ from tests.unit.api.site import NOW, Site
 from tests.unit.api.things import at
 from warre_blazar.db import session
 from warre_blazar.db.tables import compute_hosts
-from warre_blazar.domain.host_marks import Drain
-from warre_blazar.services.keeping import draining
+from warre_blazar.domain.hosts.host_marks import Drain
+from warre_blazar.services.moves import draining
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from tests.unit.api.site import Site
 from warre_blazar import texts
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import people
-from warre_blazar.services.telling import message_settings
+from warre_blazar.services.messages import message_settings
 
 
 def test_messages_are_on_until_the_user_turns_them_off(alpha: Person, beta: Person):

@@ -13,11 +13,11 @@ from tests.unit.api.people import Person, refusal
 from tests.unit.api.site import Site
 from warre_blazar import times
 from warre_blazar.db import session, tables
-from warre_blazar.domain.free_time import FreeTime
+from warre_blazar.domain.slots.free_time import FreeTime
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import manager
-from warre_blazar.services.keeping import series as keeping
-from warre_blazar.services.requests import creation
+from warre_blazar.services.booking.through_manager import creation
+from warre_blazar.services.series import unattended as keeping
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ from tests.unit.api.people import Person, refusal
 from tests.unit.api.site import NOW, Site
 from tests.unit.api.things import at
 from warre_blazar.services.booking import admission
-from warre_blazar.services.requests import creation
-from warre_blazar.services.telling import server_samples
+from warre_blazar.services.booking.through_manager import creation
+from warre_blazar.services.records import server_samples
 
 INTERVAL = datetime.timedelta(minutes=5)
 #: From the day of NOW to ten days later.

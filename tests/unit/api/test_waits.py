@@ -12,8 +12,9 @@ from tests.unit.api import identity, things
 from tests.unit.api.people import Person, refusal
 from tests.unit.api.site import Site
 from tests.unit.api.things import at
-from warre_blazar.db import outbox, session, tables
-from warre_blazar.domain.notices import Kind
+from warre_blazar.db import session, tables
+from warre_blazar.db.messages import outbox
+from warre_blazar.domain.messages.notices import Kind
 from warre_blazar.edge import conditions, wait_permits
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import manager

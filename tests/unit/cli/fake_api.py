@@ -10,12 +10,12 @@ import jsonschema
 from tests.fakes.service import Answer, Fault, Request, Service
 from warre_blazar.api import schemas, views
 from warre_blazar.db import models
-from warre_blazar.domain.flavor import Flavor, Shape
-from warre_blazar.domain.labels import NO_LABELS
-from warre_blazar.domain.quota import Amount
-from warre_blazar.domain.recurrence import Recurrence
-from warre_blazar.domain.reservation import Reservation
-from warre_blazar.domain.series import BookedSeries, Lesson, SeriesStatus
+from warre_blazar.domain.booking.labels import NO_LABELS
+from warre_blazar.domain.booking.quota import Amount
+from warre_blazar.domain.booking.reservation import Reservation
+from warre_blazar.domain.flavors.flavor import Flavor, Shape
+from warre_blazar.domain.series.recurrence import Recurrence
+from warre_blazar.domain.series.series import BookedSeries, Lesson, SeriesStatus
 from warre_blazar.domain.timeline import Span
 from warre_blazar.domain.waits import Wait
 from warre_blazar.errors.exceptions import Relayed

@@ -13,10 +13,10 @@ from tests.unit.cli.fake_api import FLAVOR, Api, error, flavor, listing, reserva
 from warre_blazar.api import views
 from warre_blazar.cli import base, offers, reservations
 from warre_blazar.cli.failure import Failure
-from warre_blazar.domain.offers import Missing, NoOffer, Offer
+from warre_blazar.domain.slots.offers import Missing, NoOffer, Offer
 from warre_blazar.domain.timeline import Span
-from warre_blazar.services.booking.availability import FreeParts
-from warre_blazar.services.booking.offers import Found
+from warre_blazar.services.slots.availability import FreeParts
+from warre_blazar.services.slots.offers import Found
 
 SMALL = dataclasses.replace(
     FLAVOR, id="small", name="small", shape=dataclasses.replace(FLAVOR.shape, vcpu=1)

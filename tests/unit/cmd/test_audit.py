@@ -16,7 +16,7 @@ from warre_blazar import times
 from warre_blazar.cmd import audit_command, manage
 from warre_blazar.db import models
 from warre_blazar.openstack import manager
-from warre_blazar.services.keeping.audit import reporting
+from warre_blazar.services.audit import reporting
 from warre_blazar.services.running import backing
 
 ORPHAN = "0c0ffee0-0000-4000-8000-000000000001"

@@ -23,7 +23,7 @@ from tests.functional.db import world
 from warre_blazar.cmd import manage, metrics_command
 from warre_blazar.cmd.metric_families import Collector
 from warre_blazar.db import models
-from warre_blazar.domain import lease_states
+from warre_blazar.domain.running import lease_states
 
 PAGE = pathlib.Path(__file__).parents[3] / "doc/source/metrics.rst"
 QUOTED = 'a "quoted" \\ name'

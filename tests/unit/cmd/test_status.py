@@ -22,7 +22,7 @@ from tests.unit.cmd.test_nova_options import SUITABLE
 from warre_blazar import compat, enforcement
 from warre_blazar.cmd import status
 from warre_blazar.db import migration, models, session, tables
-from warre_blazar.domain import backing_names
+from warre_blazar.domain.running import backing_names
 from warre_blazar.edge import device_rules
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import keystone, limits

@@ -13,7 +13,7 @@ from oslo_limit import limit as oslo_limit
 from tests.fakes.certificate import Certificate
 from tests.fakes.cloud import Cloud
 from warre_blazar.conf import authtoken
-from warre_blazar.domain.quota import Amount
+from warre_blazar.domain.booking.quota import Amount
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import kept, limits
 from warre_blazar.plugins import blazar_changes

@@ -1,6 +1,6 @@
 """A choice of hosts in the terms of the tests."""
 
-from warre_blazar.domain import placing
+from warre_blazar.domain.hosts import placing
 
 PACKED = placing.Packing()
 

@@ -1,18 +1,18 @@
 """Random lives of reservations, and what each quantity is second by second.
 
 The simulation goes through the seconds one after the other and keeps what it sees. It shares no
-code with ``domain.usage``.
+code with ``domain.records.usage``.
 """
 
 import dataclasses
 import datetime
 import random
 
-from warre_blazar.domain.changes import MISSING_INSTANCES, Change, ChangeKind
-from warre_blazar.domain.flavor import Shape
-from warre_blazar.domain.reservation import Reservation
+from warre_blazar.domain.booking.reservation import Reservation
+from warre_blazar.domain.flavors.flavor import Shape
+from warre_blazar.domain.records.changes import MISSING_INSTANCES, Change, ChangeKind
+from warre_blazar.domain.records.usage import Amounts
 from warre_blazar.domain.timeline import Span
-from warre_blazar.domain.usage import Amounts
 
 ORIGIN = datetime.datetime(2100, 1, 1, 23, 59)
 SHAPE = Shape(2, 2048, 20, 5, {}, None, None)

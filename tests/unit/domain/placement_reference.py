@@ -9,9 +9,9 @@ import itertools
 import operator
 
 from tests.unit.domain.clock import minutes
-from warre_blazar.domain.holdings import Holding
-from warre_blazar.domain.hosts import Host
-from warre_blazar.domain.providers import Inventory, Provider
+from warre_blazar.domain.hosts.holdings import Holding
+from warre_blazar.domain.hosts.hosts import Host
+from warre_blazar.domain.hosts.providers import Inventory, Provider
 
 
 def host(*providers, number=1, holdings=()):

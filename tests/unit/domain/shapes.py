@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from warre_blazar.domain.flavor import Flavor, Shape
+from warre_blazar.domain.flavors.flavor import Flavor, Shape
 
 SHAPE = Shape(
     vcpu=4,

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.unit.domain import shapes
-from warre_blazar.domain import backing_names, providers
 from warre_blazar.domain.audit import cloud_side, overselling, table_side, trust_side
 from warre_blazar.domain.audit.differences import RULES, Difference, DifferenceKind, Needs, in_both
 from warre_blazar.domain.audit.facts import (
@@ -31,9 +30,11 @@ from warre_blazar.domain.audit.facts import (
     TrustedLease,
     WithoutBooking,
 )
-from warre_blazar.domain.backing_phases import Phase
-from warre_blazar.domain.lease_states import Age, ClaimState, State, Statuses, Summary
-from warre_blazar.domain.providers import Inventory
+from warre_blazar.domain.hosts import providers
+from warre_blazar.domain.hosts.providers import Inventory
+from warre_blazar.domain.running import backing_names
+from warre_blazar.domain.running.backing_phases import Phase
+from warre_blazar.domain.running.lease_states import Age, ClaimState, State, Statuses, Summary
 from warre_blazar.domain.timeline import Span
 
 ID = "11111111-2222-4333-8444-555555555555"

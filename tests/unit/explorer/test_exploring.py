@@ -7,10 +7,10 @@ from tests.explorer.report import Report
 from tests.explorer.runs import Result, Runner
 from tests.explorer.schedules import Case
 from tests.explorer.world import World
-from warre_blazar.db import promises
-from warre_blazar.domain.flavor import RESOURCE_TYPE
+from warre_blazar.db.booking import promises
+from warre_blazar.domain.flavors.flavor import RESOURCE_TYPE
 from warre_blazar.plugins import lease_guard
-from warre_blazar.services.requests import once
+from warre_blazar.services.booking import once
 from warre_blazar.services.running import backing
 
 FLAVOR = "Nova: POST /v2.1/flavors"

@@ -10,7 +10,7 @@ from oslo_config import fixture as config_fixture
 from tests.fakes.cloud import Cloud
 from tests.fakes.service import Request
 from warre_blazar import times
-from warre_blazar.domain.quota import Amount
+from warre_blazar.domain.booking.quota import Amount
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import limits
 from warre_blazar.openstack.turns import Turns

@@ -4,7 +4,7 @@ import pytest
 
 from tests.fakes.cloud import Cloud
 from tests.fakes.service import Request
-from warre_blazar.domain.providers import Inventory
+from warre_blazar.domain.hosts.providers import Inventory
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import host_trees, nova
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from warre_blazar.conf import messages as options
-from warre_blazar.services.telling.rendering import Templates
+from warre_blazar.services.messages.rendering import Templates
 
 EVIL = '<script>alert("x")</script>{{ 7 * 7 }}'
 

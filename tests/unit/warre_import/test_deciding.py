@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from warre_blazar.domain.flavor import Shape
-from warre_blazar.domain.hosts import Host
-from warre_blazar.domain.providers import Inventory
+from warre_blazar.domain.flavors.flavor import Shape
+from warre_blazar.domain.hosts.hosts import Host
+from warre_blazar.domain.hosts.providers import Inventory
 from warre_blazar.warre_import import flavors as flavor_verdicts
 from warre_blazar.warre_import import reservations as reservation_verdicts
 from warre_blazar.warre_import.reservations import (

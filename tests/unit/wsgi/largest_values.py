@@ -31,8 +31,8 @@ from tests.unit.warre_import.test_deciding import taken
 from tests.unit.wsgi import sending
 from tests.unit.wsgi.whole import WholeSite
 from warre_blazar.api import openapi, parsing
-from warre_blazar.domain import recurrence
-from warre_blazar.domain.providers import Inventory, Provider
+from warre_blazar.domain.hosts.providers import Inventory, Provider
+from warre_blazar.domain.series import recurrence
 from warre_blazar.edge import conditions, wait_permits
 from warre_blazar.services.waits.serving import WaitServer
 from warre_blazar.wsgi import lease_bodies

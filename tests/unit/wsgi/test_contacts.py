@@ -12,7 +12,8 @@ from tests.unit.api.people import Person
 from tests.unit.api.site import NOW
 from tests.unit.wsgi import sending
 from tests.unit.wsgi.whole import WholeSite
-from warre_blazar.db import addresses, session
+from warre_blazar.db import session
+from warre_blazar.db.messages import addresses
 from warre_blazar.edge import conditions, wait_permits
 from warre_blazar.services.waits.serving import WaitServer
 

@@ -18,8 +18,9 @@ from tests.unit.api import things
 from tests.unit.api.people import Person
 from tests.unit.wsgi import fuzzing, sending
 from tests.unit.wsgi.whole import WholeSite
-from warre_blazar.db import leases, session
-from warre_blazar.domain import lease_states
+from warre_blazar.db import session
+from warre_blazar.db.running import leases
+from warre_blazar.domain.running import lease_states
 from warre_blazar.errors import blazar_errors
 from warre_blazar.services.booking import lookup
 from warre_blazar.services.running import backing

@@ -9,8 +9,8 @@ from tests.unit.api import things
 from tests.unit.api.people import Person
 from tests.unit.wsgi import hostile, sending
 from tests.unit.wsgi.whole import WholeSite
-from warre_blazar.db import refusals
-from warre_blazar.db import reservations as stored
+from warre_blazar.db.booking import reservations as stored
+from warre_blazar.db.records import refusals
 
 
 def listed(person: Person) -> list[dict[str, Any]]:

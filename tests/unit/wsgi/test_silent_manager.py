@@ -13,7 +13,7 @@ from tests.unit.api.people import Person
 from tests.unit.wsgi import hostile, sending
 from tests.unit.wsgi.whole import WholeSite
 from warre_blazar import waiting
-from warre_blazar.domain import lease_states
+from warre_blazar.domain.running import lease_states
 from warre_blazar.wsgi import request_threads
 
 BODY = sending.lease({"resource_type": "virtual:instance", **hostile.KINDS["virtual:instance"]})

@@ -10,10 +10,10 @@ from oslo_db import exception as db_exc
 
 from tests.unit.wsgi import sending
 from tests.unit.wsgi.whole import WholeSite
-from warre_blazar.db import secrets as stored_secrets
 from warre_blazar.db import session
+from warre_blazar.db.messages import secrets as stored_secrets
 from warre_blazar.db.tables import secrets
-from warre_blazar.services.telling import stopping
+from warre_blazar.services.messages import stopping
 
 ADDRESS = "o'brien&co+gpu@Stranger.example"
 MAILBOX = "o'brien&co@stranger.example"

@@ -8,7 +8,7 @@ from warre_blazar import policy
 from warre_blazar.api import parsing, views
 from warre_blazar.api.controllers import base
 from warre_blazar.policies import audit as policies
-from warre_blazar.services.keeping.audit import reporting
+from warre_blazar.services.audit import reporting
 
 
 class AuditController(base.Controller):

@@ -24,8 +24,8 @@ from warre_blazar.errors import exceptions
 from warre_blazar.fields.declaration import Field, Resource, Use
 from warre_blazar.fields.kinds import Schema, Text
 from warre_blazar.openstack import people
+from warre_blazar.services.booking import once
 from warre_blazar.services.caller import Caller
-from warre_blazar.services.requests import once
 
 T = TypeVar("T")
 

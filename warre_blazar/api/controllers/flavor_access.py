@@ -9,7 +9,7 @@ from warre_blazar.api import parsing, schemas, views
 from warre_blazar.api.controllers import base
 from warre_blazar.errors import exceptions
 from warre_blazar.policies import flavor_access as policies
-from warre_blazar.services.offering import flavor_access
+from warre_blazar.services.flavors import flavor_access
 
 LIST_QUERY = {"flavor_id": parsing.word, "project_id": parsing.project_id, **base.PAGING}
 

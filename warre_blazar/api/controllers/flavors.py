@@ -15,7 +15,8 @@ from warre_blazar.errors import exceptions
 from warre_blazar.fields.flavors import Flavor as FlavorFields
 from warre_blazar.fields.flavors import FlavorShown
 from warre_blazar.policies import flavors as policies
-from warre_blazar.services.offering import capacity, flavors, free_slots, no_free_slots
+from warre_blazar.services.flavors import capacity, flavors
+from warre_blazar.services.slots import free_slots, no_free_slots
 
 LIST_QUERY = {
     "all_projects": parsing.boolean,

@@ -18,8 +18,7 @@ from warre_blazar.errors import exceptions
 from warre_blazar.fields.others import Window as WindowFields
 from warre_blazar.policies import flavors as flavor_policies
 from warre_blazar.policies import maintenance_windows as policies
-from warre_blazar.services.keeping import clearing
-from warre_blazar.services.offering import maintenance_windows
+from warre_blazar.services.maintenance import clearing, maintenance_windows
 
 
 class WindowsController(base.Controller):

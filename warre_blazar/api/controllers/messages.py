@@ -11,7 +11,7 @@ from warre_blazar.api import parsing, schemas, views
 from warre_blazar.api.controllers import base
 from warre_blazar.errors import exceptions
 from warre_blazar.policies import messages as policies
-from warre_blazar.services.telling import message_settings, recipients
+from warre_blazar.services.messages import message_settings, recipients
 
 
 class MessagesController(base.Controller):

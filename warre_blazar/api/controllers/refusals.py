@@ -7,10 +7,10 @@ import pecan
 from warre_blazar import policy, texts
 from warre_blazar.api import parsing, views
 from warre_blazar.api.controllers import base
-from warre_blazar.db.refusals import RefusalFilter
+from warre_blazar.db.records.refusals import RefusalFilter
 from warre_blazar.errors import exceptions
 from warre_blazar.policies import refusals as policies
-from warre_blazar.services.telling import refusals
+from warre_blazar.services.records import refusals
 
 LIST_QUERY = {
     "all_projects": parsing.boolean,

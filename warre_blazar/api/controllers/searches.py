@@ -7,7 +7,7 @@ from oslo_utils import timeutils
 
 from warre_blazar import texts
 from warre_blazar.api.controllers import base
-from warre_blazar.domain import free_time
+from warre_blazar.domain.slots import free_time
 from warre_blazar.domain.timeline import Span
 from warre_blazar.edge import conditions, device_rules
 from warre_blazar.errors import exceptions

@@ -10,16 +10,15 @@ from oslo_utils import timeutils, uuidutils
 from warre_blazar import conf, policy, texts, times
 from warre_blazar.api import parsing, schemas, views
 from warre_blazar.api.controllers import base
-from warre_blazar.domain import labels
-from warre_blazar.domain.recurrence import Recurrence
-from warre_blazar.domain.series import BookedSeries, Lesson, SeriesStatus
+from warre_blazar.domain.booking import labels
+from warre_blazar.domain.series.recurrence import Recurrence
+from warre_blazar.domain.series.series import BookedSeries, Lesson, SeriesStatus
 from warre_blazar.edge import conditions, contacts
 from warre_blazar.errors import exceptions
 from warre_blazar.fields.series import LOCAL_TIME
 from warre_blazar.policies import series as policies
-from warre_blazar.services.booking import series as steps
-from warre_blazar.services.requests import series
-from warre_blazar.services.requests.series import Occurrences, SeriesOutcome
+from warre_blazar.services.series import requests, steps
+from warre_blazar.services.series.requests import Occurrences, SeriesOutcome
 
 conf.register(cfg.CONF)
 
@@ -81,11 +80,11 @@ class SeriesController(base.Controller):
             return Occurrences(item, spans, conditions.of(context))
 
         if is_dry_run:
-            return views.series_foreseen(series.foresee(asked(uuidutils.generate_uuid())))
+            return views.series_foreseen(requests.foresee(asked(uuidutils.generate_uuid())))
         made = base.made_once(
             values,
             _made_before,
-            lambda series_id: series.create(base.caller(project_id), asked(series_id)),
+            lambda series_id: requests.create(base.caller(project_id), asked(series_id)),
         )
         return _outcome(made)
 
@@ -97,18 +96,18 @@ class SeriesController(base.Controller):
         if len(values) != 1:
             raise exceptions.InvalidField("until", texts.expected.EITHER(one="more", other="until"))
         until = _local("until", values["until"]) if "until" in values else None
-        spans = series.next_spans(item, _most(), values.get("more"), until)
+        spans = requests.next_spans(item, _most(), values.get("more"), until)
         asked = Occurrences(item, spans, conditions.of(base.context()), item.planned)
         if is_dry_run:
-            return views.series_foreseen(series.foresee(asked))
-        return _outcome(series.extend(base.caller(item.project_id), asked))
+            return views.series_foreseen(requests.foresee(asked))
+        return _outcome(requests.extend(base.caller(item.project_id), asked))
 
     @pecan.expose("json")
     def delete(self, *path: str, **_query: Any) -> Any:
         query = parsing.query(pecan.request, DELETE_QUERY)
         item = _find(policies.DELETE, base.item_id(path))
         running = query.get("running", False)
-        is_done = series.end(base.caller(item.project_id), item.id, running=running)
+        is_done = requests.end(base.caller(item.project_id), item.id, running=running)
         return base.empty(204 if is_done else 202)
 
 
@@ -139,7 +138,7 @@ def _made_before(series_id: str) -> SeriesOutcome | None:
 
 
 def _outcome(made: SeriesOutcome) -> dict[str, Any]:
-    refused = [series.document(each) for each in made.refused]
+    refused = [requests.document(each) for each in made.refused]
     return {**_document(made.series), "refused": refused}
 
 

@@ -9,11 +9,11 @@ from oslo_utils import timeutils
 from warre_blazar import policy, texts, times
 from warre_blazar.api import parsing, views
 from warre_blazar.api.controllers import base
-from warre_blazar.db.usage import UsageFilter
+from warre_blazar.db.records.usage import UsageFilter
 from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import exceptions
 from warre_blazar.policies import usage as policies
-from warre_blazar.services.telling import usage
+from warre_blazar.services.records import usage
 
 QUERY = {
     "all_projects": parsing.boolean,

@@ -11,7 +11,7 @@ from warre_blazar import policy, texts, times
 from warre_blazar.api import parsing, schemas, views
 from warre_blazar.api.controllers import base
 from warre_blazar.db.waits import WaitFilter
-from warre_blazar.domain import labels
+from warre_blazar.domain.booking import labels
 from warre_blazar.domain.timeline import Span
 from warre_blazar.domain.waits import Mode, Wait
 from warre_blazar.edge import conditions, contacts, wait_permits

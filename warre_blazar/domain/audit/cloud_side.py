@@ -3,7 +3,6 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from warre_blazar.domain import backing_names
 from warre_blazar.domain.audit.differences import Difference, DifferenceKind
 from warre_blazar.domain.audit.facts import (
     Booking,
@@ -13,7 +12,8 @@ from warre_blazar.domain.audit.facts import (
     PlacementFacts,
     WithoutBooking,
 )
-from warre_blazar.domain.backing_phases import Phase
+from warre_blazar.domain.running import backing_names
+from warre_blazar.domain.running.backing_phases import Phase
 from warre_blazar.domain.wording import counted
 
 ACTIVE = "active"

@@ -5,11 +5,12 @@ import datetime
 from collections.abc import Mapping
 from typing import Any, Self
 
-from warre_blazar.domain import backing_names, lease_states, provider_trees
-from warre_blazar.domain.backing_phases import Phase
-from warre_blazar.domain.flavor import Shape
-from warre_blazar.domain.hosts import Host
-from warre_blazar.domain.provider_trees import ProviderTree
+from warre_blazar.domain.flavors.flavor import Shape
+from warre_blazar.domain.hosts import provider_trees
+from warre_blazar.domain.hosts.hosts import Host
+from warre_blazar.domain.hosts.provider_trees import ProviderTree
+from warre_blazar.domain.running import backing_names, lease_states
+from warre_blazar.domain.running.backing_phases import Phase
 from warre_blazar.domain.timeline import Span
 
 

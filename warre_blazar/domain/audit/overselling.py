@@ -10,9 +10,10 @@ import datetime
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
-from warre_blazar.domain import devices, provider_trees
 from warre_blazar.domain.audit.differences import Difference, DifferenceKind
 from warre_blazar.domain.audit.facts import KnownHost, Offered, PlacementFacts, Taking
+from warre_blazar.domain.flavors import devices
+from warre_blazar.domain.hosts import provider_trees
 from warre_blazar.domain.timeline import Span
 from warre_blazar.domain.wording import counted
 

@@ -4,7 +4,6 @@ import datetime
 from collections.abc import Iterable, Iterator
 
 from warre_blazar import times
-from warre_blazar.domain import backing_names, lease_states
 from warre_blazar.domain.audit.differences import Difference, DifferenceKind
 from warre_blazar.domain.audit.facts import (
     Booking,
@@ -15,8 +14,9 @@ from warre_blazar.domain.audit.facts import (
     Promised,
     SeenLease,
 )
-from warre_blazar.domain.flavor import Shape
-from warre_blazar.domain.lease_states import Action
+from warre_blazar.domain.flavors.flavor import Shape
+from warre_blazar.domain.running import backing_names, lease_states
+from warre_blazar.domain.running.lease_states import Action
 from warre_blazar.domain.wording import counted
 
 #: The resource types that the exact plugins have.

@@ -1,1 +1,1 @@
-"""Booking: admits, changes, deletes and looks up reservations."""
+"""Booking: decides about bookings and changes, and writes them."""

@@ -7,30 +7,26 @@ from collections.abc import Sequence
 
 from sqlalchemy.orm import Session
 
-from warre_blazar.db import (
-    backings,
-    booking_terms,
-    flavors,
-    generations,
-    hosts,
-    instance_reservations,
-    reservations,
-    session,
-    waits,
-)
+from warre_blazar.db import flavors, generations, session, waits
 from warre_blazar.db import series as stored_series
-from warre_blazar.db.booking_terms import Terms
-from warre_blazar.domain import backing_names, booking_rules, timeline
-from warre_blazar.domain import quota as quota_rules
-from warre_blazar.domain.booking_conditions import BookingConditions
-from warre_blazar.domain.flavor import Flavor
-from warre_blazar.domain.labels import NO_LABELS, Labels
-from warre_blazar.domain.quota import Amount
-from warre_blazar.domain.series import SeriesWork
+from warre_blazar.db.booking import booking_terms, instance_reservations, reservations
+from warre_blazar.db.booking.booking_terms import Terms
+from warre_blazar.db.hosts import allocations
+from warre_blazar.db.running import backings
+from warre_blazar.domain import timeline
+from warre_blazar.domain.booking import booking_rules
+from warre_blazar.domain.booking import quota as quota_rules
+from warre_blazar.domain.booking.booking_conditions import BookingConditions
+from warre_blazar.domain.booking.labels import NO_LABELS, Labels
+from warre_blazar.domain.booking.quota import Amount
+from warre_blazar.domain.flavors.flavor import Flavor
+from warre_blazar.domain.running import backing_names
+from warre_blazar.domain.series.series import SeriesWork
 from warre_blazar.errors import exceptions
 from warre_blazar.services.booking import finding_room, quotas
 from warre_blazar.services.booking.quotas import Quota, QuotaStanding
-from warre_blazar.services.hosts import making_room, new_hosts
+from warre_blazar.services.hosts import new_hosts
+from warre_blazar.services.moves import making_room
 
 
 @dataclasses.dataclass(frozen=True)
@@ -221,7 +217,7 @@ def _write(db: Session, reservation_id: str, decision: BookingDecision) -> str:
         affinity=request.affinity,
         nova_flavor=backing_names.nova_flavor_id(reservation_id),
     )
-    hosts.allocate(db, reservation_id, place.chosen)
+    allocations.allocate(db, reservation_id, place.chosen)
     backings.insert(db, reservation_id, request.project_id, request.now)
     return resource_id
 

@@ -8,13 +8,16 @@ from collections.abc import Iterable, Mapping
 from sqlalchemy.orm import Session
 
 from warre_blazar import texts
-from warre_blazar.db import backings, executions, flavors, hosts
-from warre_blazar.domain import booking_rules, reservation_states, timeline
-from warre_blazar.domain import quota as quota_rules
-from warre_blazar.domain.booking_conditions import BookingConditions
-from warre_blazar.domain.flavor import Flavor
-from warre_blazar.domain.quota import Amount
-from warre_blazar.domain.reservation import Reservation
+from warre_blazar.db import flavors
+from warre_blazar.db.hosts import allocations
+from warre_blazar.db.running import backings, executions
+from warre_blazar.domain import timeline
+from warre_blazar.domain.booking import booking_rules, reservation_states
+from warre_blazar.domain.booking import quota as quota_rules
+from warre_blazar.domain.booking.booking_conditions import BookingConditions
+from warre_blazar.domain.booking.quota import Amount
+from warre_blazar.domain.booking.reservation import Reservation
+from warre_blazar.domain.flavors.flavor import Flavor
 from warre_blazar.domain.shown import NOT_SAID, Shown
 from warre_blazar.errors import exceptions
 from warre_blazar.services.booking import finding_room, shrinking
@@ -89,7 +92,7 @@ def decide(
     :param with_most: whether to find out how many instances the reservation could have.
     """
     state, stays = _state_refusals(db, reservation, change)
-    held: Mapping[str, int] = hosts.allocated(db, reservation.reservation_id)
+    held: Mapping[str, int] = allocations.allocated(db, reservation.reservation_id)
     if change.shrunk:
         held = change.shrunk.kept
     growing = {reservation.reservation_id: reservation.amount}

@@ -8,29 +8,28 @@ from oslo_utils import timeutils
 from sqlalchemy.orm import Session
 
 from warre_blazar import texts
-from warre_blazar.db import (
-    changes,
-    generations,
-    hosts,
-    instance_reservations,
-    leases,
-    outbox,
-    promises,
-    reservations,
-    session,
-)
-from warre_blazar.domain import booking_rules, lease_states, placing, timeline
-from warre_blazar.domain.booking_conditions import BookingConditions
-from warre_blazar.domain.changes import Change, ChangeKind
-from warre_blazar.domain.flavor import Flavor
-from warre_blazar.domain.quota import Amount
-from warre_blazar.domain.reservation import Reservation
+from warre_blazar.db import generations, session
+from warre_blazar.db.booking import instance_reservations, promises, reservations
+from warre_blazar.db.hosts import allocations
+from warre_blazar.db.messages import outbox
+from warre_blazar.db.records import changes
+from warre_blazar.db.running import leases
+from warre_blazar.domain import timeline
+from warre_blazar.domain.booking import booking_rules
+from warre_blazar.domain.booking.booking_conditions import BookingConditions
+from warre_blazar.domain.booking.quota import Amount
+from warre_blazar.domain.booking.reservation import Reservation
+from warre_blazar.domain.flavors.flavor import Flavor
+from warre_blazar.domain.hosts import placing
+from warre_blazar.domain.records.changes import Change, ChangeKind
+from warre_blazar.domain.running import lease_states
 from warre_blazar.domain.shown import NOT_SAID, Shown, of_reservation
 from warre_blazar.errors import exceptions
 from warre_blazar.services.booking import change_decision, quotas, shrinking
 from warre_blazar.services.booking.change_decision import ChangeDecision, ProposedChange
 from warre_blazar.services.booking.quotas import Quota
-from warre_blazar.services.hosts import making_room, new_hosts
+from warre_blazar.services.hosts import new_hosts
+from warre_blazar.services.moves import making_room
 
 
 def move(
@@ -172,7 +171,7 @@ def foresee(
     new_hosts.read()
     with session.reader() as db:
         opened = change_decision.is_opened(db, reservation)
-        held = hosts.allocated(db, reservation.reservation_id)
+        held = allocations.allocated(db, reservation.reservation_id)
     change, refusals = ProposedChange(reservation, span, count, conditions, now), []
     if opened and count < reservation.instance_count:
         try:
@@ -228,7 +227,7 @@ def _write_place(
     :raises session.LostRace: the flavor was claimed or changed since it was read.
     """
     generations.claim_flavor(db, flavor)
-    hosts.reallocate(db, reservation.reservation_id, chosen)
+    allocations.reallocate(db, reservation.reservation_id, chosen)
     instance_reservations.set_amounts(db, reservation.reservation_id, reservation.shape, chosen)
     count = sum(chosen.values())
     if count != reservation.instance_count:

@@ -9,19 +9,20 @@ from collections.abc import Mapping, Sequence
 
 from warre_blazar import times
 from warre_blazar.db import session
-from warre_blazar.domain import extensions, free_time, quota
-from warre_blazar.domain.before_end import effective
-from warre_blazar.domain.booking_conditions import BookingConditions
-from warre_blazar.domain.flavor import Flavor
-from warre_blazar.domain.free_time import FreeTime
-from warre_blazar.domain.quota import Amount
+from warre_blazar.domain.booking import quota
+from warre_blazar.domain.booking.booking_conditions import BookingConditions
+from warre_blazar.domain.booking.quota import Amount
+from warre_blazar.domain.flavors.flavor import Flavor
+from warre_blazar.domain.running.before_end import effective
+from warre_blazar.domain.slots import extensions, free_time
+from warre_blazar.domain.slots.free_time import FreeTime
 from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import exceptions
 from warre_blazar.services import search_limits
 from warre_blazar.services.booking import admission, finding_room
 from warre_blazar.services.booking.change_decision import ChangeDecision
 from warre_blazar.services.booking.quotas import QuotaStanding
-from warre_blazar.services.offering import free_slots
+from warre_blazar.services.slots import free_slots
 
 #: The codes of the refusals that another time may avoid.
 _OF_TIME = {

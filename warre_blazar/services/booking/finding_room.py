@@ -7,22 +7,21 @@ from collections.abc import Mapping, Sequence
 
 from sqlalchemy.orm import Session
 
-from warre_blazar.db import (
-    flavors,
-    hosts,
-    maintenance_windows,
-    project_bookings,
-    reservable_hosts,
-)
-from warre_blazar.domain import booking_rules, capacity, placing, timeline
-from warre_blazar.domain.booking_conditions import BookingConditions
-from warre_blazar.domain.flavor import Flavor, Shape
-from warre_blazar.domain.hosts import Host
-from warre_blazar.domain.reservation import Reservation
+from warre_blazar.db import flavors, maintenance_windows
+from warre_blazar.db.booking import project_bookings
+from warre_blazar.db.hosts import allocations, reservable_hosts
+from warre_blazar.domain import timeline
+from warre_blazar.domain.booking import booking_rules
+from warre_blazar.domain.booking.booking_conditions import BookingConditions
+from warre_blazar.domain.booking.reservation import Reservation
+from warre_blazar.domain.flavors import capacity
+from warre_blazar.domain.flavors.flavor import Flavor, Shape
+from warre_blazar.domain.hosts import placing
+from warre_blazar.domain.hosts.hosts import Host
 from warre_blazar.errors import exceptions
 from warre_blazar.services import garbage_collection, search_limits
-from warre_blazar.services.hosts import making_room
-from warre_blazar.services.hosts.making_room import PlacedAgain
+from warre_blazar.services.moves import making_room
+from warre_blazar.services.moves.making_room import PlacedAgain
 
 
 @dataclasses.dataclass(frozen=True)
@@ -132,7 +131,7 @@ class Room:
         # dates later or never.
         is_held = self._own is not None and not (present and present.at_once)
         self._held_window = self._own.span.padded(cleaning) if self._own and is_held else None
-        snapshot = hosts.snapshot(
+        snapshot = allocations.snapshot(
             db,
             flavor.id,
             need.shape,
@@ -235,7 +234,7 @@ class Room:
         """Choose hosts for instances, as ``placing.choose`` does."""
         conditions, wanted = self._conditions, self._wanted(count)
         complete = functools.partial(
-            hosts.complete,
+            allocations.complete,
             self._db,
             cleaning=conditions.cleaning,
             device_rules=conditions.device_rules,

@@ -9,23 +9,18 @@ from oslo_utils import timeutils
 from sqlalchemy.orm import Session
 
 from warre_blazar import texts
-from warre_blazar.db import (
-    changes,
-    flavors,
-    history,
-    hosts,
-    reservations,
-    server_samples,
-    session,
-)
-from warre_blazar.db import snapshots as stored_snapshots
-from warre_blazar.db.reservation_filters import Filter
-from warre_blazar.domain.changes import Change, ChangeKind
-from warre_blazar.domain.flavor import Flavor
-from warre_blazar.domain.labels import NO_LABELS, Labels
-from warre_blazar.domain.reservation import Reservation
+from warre_blazar.db import flavors, session
+from warre_blazar.db.booking import reservations
+from warre_blazar.db.booking.reservation_filters import Filter
+from warre_blazar.db.hosts import allocations
+from warre_blazar.db.records import changes, history, server_samples
+from warre_blazar.db.running import snapshots as stored_snapshots
+from warre_blazar.domain.booking.labels import NO_LABELS, Labels
+from warre_blazar.domain.booking.reservation import Reservation
+from warre_blazar.domain.flavors.flavor import Flavor
+from warre_blazar.domain.records.changes import Change, ChangeKind
+from warre_blazar.domain.running.snapshots import ServerSnapshot
 from warre_blazar.domain.shown import NOT_SAID, Shown
-from warre_blazar.domain.snapshots import ServerSnapshot
 from warre_blazar.errors import exceptions
 
 
@@ -91,7 +86,7 @@ def listing(
         are left out.
     :param host: the name or Blazar's id of a host. Only reservations that hold this host are
         returned.
-    :param sort: one of ``SORT_KEYS`` in ``db.reservation_filters``.
+    :param sort: one of ``SORT_KEYS`` in ``db.booking.reservation_filters``.
     :raises InvalidField: Blazar has no host with this name or id.
     """
     with session.reader() as db:
@@ -131,7 +126,7 @@ def _listing(
 
 
 def _host_ids(db: Session, ref: str) -> frozenset[str]:
-    host_ids = hosts.find_ids(db, ref)
+    host_ids = allocations.find_ids(db, ref)
     if not host_ids:
         raise exceptions.InvalidField("host", texts.expected.HOST())
     return host_ids

@@ -10,11 +10,13 @@ from collections.abc import Collection, Mapping
 
 from sqlalchemy.orm import Session
 
-from warre_blazar.db import generations, hosts
-from warre_blazar.domain import placing, timeline
-from warre_blazar.domain.booking_conditions import BookingConditions
-from warre_blazar.domain.hosts import Host
-from warre_blazar.domain.request_groups import PlacementRequest
+from warre_blazar.db import generations
+from warre_blazar.db.hosts import allocations
+from warre_blazar.domain import timeline
+from warre_blazar.domain.booking.booking_conditions import BookingConditions
+from warre_blazar.domain.flavors.request_groups import PlacementRequest
+from warre_blazar.domain.hosts import placing
+from warre_blazar.domain.hosts.hosts import Host
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,7 +46,7 @@ def choose(
     """
     candidates = _candidates(db, need, conditions)
     window = need.span.padded(conditions.cleaning)
-    held = hosts.allocated(db, need.own) if need.own else {}
+    held = allocations.allocated(db, need.own) if need.own else {}
     if need.request is None:
         chosen = dict.fromkeys(placing.choose_whole(candidates, window, need.count, held), 1)
     else:
@@ -82,7 +84,7 @@ def fitting(
 
 
 def _candidates(db: Session, need: HostNeed, conditions: BookingConditions) -> list[Host]:
-    reservable = hosts.all_reservable(
+    reservable = allocations.all_reservable(
         db,
         placing.around(need.span.padded(conditions.cleaning)),
         conditions.cleaning,
@@ -101,7 +103,7 @@ def _completing(
     db: Session, need: HostNeed, conditions: BookingConditions
 ) -> "functools.partial[list[Host]]":
     return functools.partial(
-        hosts.complete,
+        allocations.complete,
         db,
         cleaning=conditions.cleaning,
         device_rules=conditions.device_rules,

@@ -6,9 +6,10 @@ from typing import TypeVar
 
 from sqlalchemy.orm import Session
 
-from warre_blazar.db import generations, quotas, session
-from warre_blazar.domain import quota
-from warre_blazar.domain.quota import Amount, LimitsInForce, Rule
+from warre_blazar.db import generations, session
+from warre_blazar.db.booking import quotas
+from warre_blazar.domain.booking import quota
+from warre_blazar.domain.booking.quota import Amount, LimitsInForce, Rule
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import limits
 

@@ -15,8 +15,10 @@ from oslo_log import log as logging
 from sqlalchemy.orm import Session
 
 from warre_blazar import texts
-from warre_blazar.db import backings, hosts, session
-from warre_blazar.domain import placing
+from warre_blazar.db import session
+from warre_blazar.db.hosts import allocations
+from warre_blazar.db.running import backings
+from warre_blazar.domain.hosts import placing
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import nova, placement
 from warre_blazar.services.running import backing
@@ -90,8 +92,8 @@ def _half_close(db: Session, reservation_id: str) -> dict[str, _Host]:
 
 
 def _hosts(db: Session, reservation_id: str) -> dict[str, _Host]:
-    held = hosts.allocated(db, reservation_id)
-    places = hosts.places(db, reservation_id)
+    held = allocations.allocated(db, reservation_id)
+    places = allocations.places(db, reservation_id)
     return {i: _Host(*names, held[i]) for i, names in places.items()}
 
 

@@ -12,14 +12,15 @@ from oslo_log import log as logging
 from oslo_utils import timeutils
 
 from warre_blazar import times
-from warre_blazar.db import audit_reads, host_providers, reservable_hosts, session
-from warre_blazar.db.host_providers import NOTHING, Overtaken, Reading, Stored
-from warre_blazar.domain import provider_trees
+from warre_blazar.db import audit_reads, session
+from warre_blazar.db.hosts import host_providers, reservable_hosts
+from warre_blazar.db.hosts.host_providers import NOTHING, Overtaken, Reading, Stored
 from warre_blazar.domain.audit import overselling
 from warre_blazar.domain.audit.facts import KnownHost
 from warre_blazar.domain.audit.overselling import Overbooked
-from warre_blazar.domain.hosts import Host
-from warre_blazar.domain.provider_trees import TreeDifference
+from warre_blazar.domain.hosts import provider_trees
+from warre_blazar.domain.hosts.hosts import Host
+from warre_blazar.domain.hosts.provider_trees import TreeDifference
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import host_trees, nova
 

@@ -4,12 +4,13 @@ import dataclasses
 import datetime
 from collections.abc import Sequence
 
-from warre_blazar.db import host_marks, hosts, reservable_hosts, session
-from warre_blazar.domain import host_use
-from warre_blazar.domain.devices import Rules
-from warre_blazar.domain.host_marks import HostState, Marks, OnHost
-from warre_blazar.domain.host_use import ClassUse
-from warre_blazar.domain.hosts import Host
+from warre_blazar.db import session
+from warre_blazar.db.hosts import allocations, host_marks, reservable_hosts
+from warre_blazar.domain.flavors.devices import Rules
+from warre_blazar.domain.hosts import host_use
+from warre_blazar.domain.hosts.host_marks import HostState, Marks, OnHost
+from warre_blazar.domain.hosts.host_use import ClassUse
+from warre_blazar.domain.hosts.hosts import Host
 from warre_blazar.domain.timeline import Span
 from warre_blazar.services.hosts import new_hosts
 
@@ -40,7 +41,7 @@ def listing(window: Span, now: datetime.datetime, rules: Rules) -> list[HostStat
     with session.reader() as db:
         marks = host_marks.every(db)
         found = [*reservable_hosts.empty(db), *reservable_hosts.empty(db, closed=True)]
-        booked = hosts.complete(db, found, device_rules=rules)
+        booked = allocations.complete(db, found, device_rules=rules)
         reservations = host_marks.reservations_during(db, window)
     return [
         HostStatus(

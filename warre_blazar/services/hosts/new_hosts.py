@@ -11,7 +11,8 @@ from collections.abc import Collection
 from oslo_log import log as logging
 
 from warre_blazar import times
-from warre_blazar.db import host_providers, session
+from warre_blazar.db import session
+from warre_blazar.db.hosts import host_providers
 from warre_blazar.services.hosts import host_refresh
 
 LOG = logging.getLogger(__name__)

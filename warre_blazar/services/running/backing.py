@@ -17,29 +17,26 @@ from oslo_utils import timeutils
 from sqlalchemy.orm import Session
 
 from warre_blazar import texts, times, waiting
-from warre_blazar.db import (
-    backings,
-    changes,
-    hosts,
-    instance_reservations,
-    outbox,
-    reservations,
-    session,
-)
-from warre_blazar.domain import backing_names
-from warre_blazar.domain.backing import Backing
-from warre_blazar.domain.backing_names import nova_flavor_id, resource_class
-from warre_blazar.domain.backing_phases import Phase
-from warre_blazar.domain.changes import Change, ChangeKind
-from warre_blazar.domain.execution_timing import START
-from warre_blazar.domain.flavor import Shape
-from warre_blazar.domain.notices import Kind, News
-from warre_blazar.domain.reservation import Reservation
-from warre_blazar.domain.reservation_states import ACTIVE
+from warre_blazar.db import session
+from warre_blazar.db.booking import instance_reservations, reservations
+from warre_blazar.db.hosts import allocations
+from warre_blazar.db.messages import outbox
+from warre_blazar.db.records import changes
+from warre_blazar.db.running import backings
+from warre_blazar.domain.booking.reservation import Reservation
+from warre_blazar.domain.booking.reservation_states import ACTIVE
+from warre_blazar.domain.flavors.flavor import Shape
+from warre_blazar.domain.messages.notices import Kind, News
+from warre_blazar.domain.records.changes import Change, ChangeKind
+from warre_blazar.domain.running import backing_names
+from warre_blazar.domain.running.backing import Backing
+from warre_blazar.domain.running.backing_names import nova_flavor_id, resource_class
+from warre_blazar.domain.running.backing_phases import Phase
+from warre_blazar.domain.running.execution_timing import START
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import nova, placement
+from warre_blazar.services.messages import lease_notices
 from warre_blazar.services.running import delays
-from warre_blazar.services.telling import lease_notices
 
 LOG = logging.getLogger(__name__)
 
@@ -187,7 +184,7 @@ def _begin_opening(db: Session, reservation_id: str) -> tuple[Backing, Places]:
         return backing, []
     if not backings.begin_opening(db, reservation_id):
         raise exceptions.InvalidState(texts.refusals.BEING_REMOVED(reservation=reservation_id))
-    return backing, hosts.nova_names(db, reservation_id)
+    return backing, allocations.nova_names(db, reservation_id)
 
 
 def grant(reservation_id: str, prepared: Places) -> None:
@@ -223,7 +220,7 @@ def _finish_opening(db: Session, reservation_id: str, prepared: Places) -> bool:
     # as not completely open.
     if not backings.finish_opening(db, reservation_id):
         return False
-    is_same = sorted(hosts.nova_names(db, reservation_id)) == sorted(prepared)
+    is_same = sorted(allocations.nova_names(db, reservation_id)) == sorted(prepared)
     if is_same:
         _tell_late_start(db, reservation_id)
         reservations.set_reason(db, reservation_id, None)

@@ -5,8 +5,10 @@ import datetime
 from oslo_log import log as logging
 from sqlalchemy.orm import Session
 
-from warre_blazar.db import hosts, reservations, session
-from warre_blazar.domain.execution_timing import END, START
+from warre_blazar.db import session
+from warre_blazar.db.booking import reservations
+from warre_blazar.db.hosts import allocations
+from warre_blazar.domain.running.execution_timing import END, START
 from warre_blazar.errors import exceptions
 from warre_blazar.services.running import backing, delays
 
@@ -57,6 +59,6 @@ def end(reservation_id: str, patience: float, due: datetime.datetime | None) -> 
 
 
 def _release(db: Session, reservation_id: str, due: datetime.datetime | None) -> None:
-    hosts.release(db, reservation_id)
+    allocations.release(db, reservation_id)
     if due is not None:
         delays.count(db, END, due)

@@ -4,9 +4,10 @@ import datetime
 
 from sqlalchemy.orm import Session
 
-from warre_blazar.db import clock, tallies
-from warre_blazar.domain.execution_timing import END, LEAD
-from warre_blazar.domain.tallies import DELAYS, bucket
+from warre_blazar.db import clock
+from warre_blazar.db.records import tallies
+from warre_blazar.domain.records.tallies import DELAYS, bucket
+from warre_blazar.domain.running.execution_timing import END, LEAD
 
 
 def count(db: Session, action: str, due: datetime.datetime) -> None:

@@ -23,18 +23,11 @@ from oslo_log import log as logging
 from oslo_utils import uuidutils
 
 from warre_blazar import times, waiting
-from warre_blazar.db import (
-    executions,
-    hosts,
-    lease_queries,
-    session,
-)
-from warre_blazar.domain.before_end import USUAL, SiteRule
-from warre_blazar.domain.execution_timing import (
-    DELETE,
-    END,
-    START,
-)
+from warre_blazar.db import session
+from warre_blazar.db.hosts import allocations
+from warre_blazar.db.running import executions, lease_queries
+from warre_blazar.domain.running.before_end import USUAL, SiteRule
+from warre_blazar.domain.running.execution_timing import DELETE, END, START
 from warre_blazar.errors import exceptions
 from warre_blazar.services.running import backing
 from warre_blazar.services.running import executor_transactions as transactions
@@ -264,7 +257,7 @@ class Executor:
             # ended earlier, it doesn't delay the start.
             since = now - 2 * self._patience() * times.SECOND
             with session.reader() as db:
-                blocked = hosts.still_ending(db, starts, since, now)
+                blocked = allocations.still_ending(db, starts, since, now)
         for claimed in due:
             if blocked.isdisjoint(claimed.reservation_ids):
                 with self._lock:

@@ -12,20 +12,15 @@ from blazar.db import api as db_api
 from oslo_utils import timeutils
 from sqlalchemy.orm import Session
 
-from warre_blazar.db import (
-    executions,
-    history,
-    hosts,
-    lease_writes,
-    leases,
-    reservations,
-    session,
-    snapshots,
-)
-from warre_blazar.domain import lease_states
-from warre_blazar.domain.before_end import USUAL, SiteRule
-from warre_blazar.domain.execution import claim_state
-from warre_blazar.domain.execution_timing import (
+from warre_blazar.db import session
+from warre_blazar.db.booking import reservations
+from warre_blazar.db.hosts import allocations
+from warre_blazar.db.records import history
+from warre_blazar.db.running import executions, lease_writes, leases, snapshots
+from warre_blazar.domain.running import lease_states
+from warre_blazar.domain.running.before_end import USUAL, SiteRule
+from warre_blazar.domain.running.execution import claim_state
+from warre_blazar.domain.running.execution_timing import (
     BEFORE,
     DELETE,
     DURING,
@@ -36,11 +31,11 @@ from warre_blazar.domain.execution_timing import (
     START,
     pause,
 )
-from warre_blazar.domain.lease import Event, Lease
-from warre_blazar.domain.lease_states import TARGETS, Statuses, Summary
+from warre_blazar.domain.running.lease import Event, Lease
+from warre_blazar.domain.running.lease_states import TARGETS, Statuses, Summary
+from warre_blazar.services.messages import lease_notices
 from warre_blazar.services.running import delays
 from warre_blazar.services.running.backing import Places
-from warre_blazar.services.telling import lease_notices
 
 
 @dataclasses.dataclass(frozen=True)
@@ -170,7 +165,7 @@ def finish_end(claimed: Claimed, manager_id: str, rule: SiteRule = USUAL) -> Non
         running = [r.id for r in lease.reservations if r.is_ours and r.status == "active"]
         snapshots.close(db, running, rule, timeutils.utcnow())
         for reservation_id in ids:
-            hosts.release(db, reservation_id)
+            allocations.release(db, reservation_id)
         lease_writes.set_reservations(db, ids, "deleted")
         _write(db, lease, END, TARGETS[Summary.DELETED])
         delays.count(db, END, lease.span.end)

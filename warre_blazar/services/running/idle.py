@@ -9,20 +9,14 @@ from oslo_log import log as logging
 from sqlalchemy.orm import Session
 
 from warre_blazar import times
-from warre_blazar.db import (
-    changes,
-    idle,
-    lease_writes,
-    leases,
-    outbox,
-    server_samples,
-    session,
-    turns,
-)
-from warre_blazar.domain import lease_states
-from warre_blazar.domain.changes import Change, ChangeKind
-from warre_blazar.domain.idle import IdleReservation, IdleStep
-from warre_blazar.domain.notices import Kind, News, time_text
+from warre_blazar.db import session, turns
+from warre_blazar.db.messages import outbox
+from warre_blazar.db.records import changes, server_samples
+from warre_blazar.db.running import idle, lease_writes, leases
+from warre_blazar.domain.messages.notices import Kind, News, time_text
+from warre_blazar.domain.records.changes import Change, ChangeKind
+from warre_blazar.domain.running import lease_states
+from warre_blazar.domain.running.idle import IdleReservation, IdleStep
 from warre_blazar.domain.timeline import Span
 from warre_blazar.openstack import nova
 

@@ -5,7 +5,8 @@ import datetime
 from oslo_log import log as logging
 
 from warre_blazar import times
-from warre_blazar.db import backings, session
+from warre_blazar.db import session
+from warre_blazar.db.running import backings
 from warre_blazar.openstack import nova
 
 LOG = logging.getLogger(__name__)

@@ -1,8 +1,8 @@
 """Repairs leases whose statuses contradict each other.
 
-The table in ``domain.lease_states`` says what each state means and what to do about it. Several
-managers can repair leases at the same time, because every write checks that the lease hasn't
-changed since it was read.
+The table in ``domain.running.lease_states`` says what each state means and what to do about it.
+Several managers can repair leases at the same time, because every write checks that the lease
+hasn't changed since it was read.
 """
 
 import dataclasses
@@ -14,26 +14,18 @@ from oslo_log import log as logging
 from oslo_utils import timeutils
 from sqlalchemy.orm import Session
 
-from warre_blazar.db import (
-    executions,
-    history,
-    lease_queries,
-    lease_workers,
-    lease_writes,
-    leases,
-    outbox,
-    promises,
-    session,
-    tallies,
-    waits,
-)
-from warre_blazar.domain import lease_states
-from warre_blazar.domain.execution_timing import DELETE, END
-from warre_blazar.domain.lease import Lease
-from warre_blazar.domain.lease_states import Action, Age, Decision
-from warre_blazar.domain.notices import Kind, News
-from warre_blazar.domain.tallies import Name
-from warre_blazar.services.telling import lease_notices
+from warre_blazar.db import session, waits
+from warre_blazar.db.booking import promises
+from warre_blazar.db.messages import outbox
+from warre_blazar.db.records import history, tallies
+from warre_blazar.db.running import executions, lease_queries, lease_workers, lease_writes, leases
+from warre_blazar.domain.messages.notices import Kind, News
+from warre_blazar.domain.records.tallies import Name
+from warre_blazar.domain.running import lease_states
+from warre_blazar.domain.running.execution_timing import DELETE, END
+from warre_blazar.domain.running.lease import Lease
+from warre_blazar.domain.running.lease_states import Action, Age, Decision
+from warre_blazar.services.messages import lease_notices
 
 LOG = logging.getLogger(__name__)
 

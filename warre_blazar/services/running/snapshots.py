@@ -17,10 +17,11 @@ from typing import TypeVar
 from oslo_log import log as logging
 
 from warre_blazar import times
-from warre_blazar.db import session, snapshots, turns
-from warre_blazar.db.snapshots import Due, Unfinished
-from warre_blazar.domain.before_end import SiteRule
-from warre_blazar.domain.snapshots import (
+from warre_blazar.db import session, turns
+from warre_blazar.db.running import snapshots
+from warre_blazar.db.running.snapshots import Due, Unfinished
+from warre_blazar.domain.running.before_end import SiteRule
+from warre_blazar.domain.running.snapshots import (
     ServerSnapshot,
     Status,
     image_name,

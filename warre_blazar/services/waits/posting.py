@@ -9,9 +9,10 @@ from sqlalchemy.orm import Session
 from warre_blazar import texts, times
 from warre_blazar.db import clock, flavors, generations, session, waits
 from warre_blazar.db.waits import WaitFilter
-from warre_blazar.domain import booking_rules, wait_checks
+from warre_blazar.domain import wait_checks
 from warre_blazar.domain import waits as rules
-from warre_blazar.domain.flavor import Flavor
+from warre_blazar.domain.booking import booking_rules
+from warre_blazar.domain.flavors.flavor import Flavor
 from warre_blazar.domain.waits import Wait, WaitState
 from warre_blazar.errors import exceptions
 from warre_blazar.services.booking import lookup

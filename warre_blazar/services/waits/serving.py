@@ -16,24 +16,25 @@ from oslo_log import log as logging
 from sqlalchemy.orm import Session
 
 from warre_blazar import texts, times
-from warre_blazar.db import flavors, outbox, session, turns, waits
-from warre_blazar.domain import lease_states
+from warre_blazar.db import flavors, session, turns, waits
+from warre_blazar.db.messages import outbox
 from warre_blazar.domain import waits as rules
-from warre_blazar.domain.booking_conditions import BookingConditions
-from warre_blazar.domain.flavor import Flavor
-from warre_blazar.domain.free_time import FreeTime, Question
-from warre_blazar.domain.notices import Kind, News
-from warre_blazar.domain.offers import Offer
+from warre_blazar.domain.booking.booking_conditions import BookingConditions
+from warre_blazar.domain.flavors.flavor import Flavor
+from warre_blazar.domain.messages.notices import Kind, News
+from warre_blazar.domain.running import lease_states
+from warre_blazar.domain.slots.free_time import FreeTime, Question
+from warre_blazar.domain.slots.offers import Offer
 from warre_blazar.domain.timeline import Span
 from warre_blazar.domain.waits import Mode, Wait, WaitState
 from warre_blazar.errors import exceptions
 from warre_blazar.services import garbage_collection
-from warre_blazar.services.booking import admission, lookup, offers
-from warre_blazar.services.booking.offers import FlavorChoice
+from warre_blazar.services.booking import admission, lookup
+from warre_blazar.services.booking.through_manager import creation
 from warre_blazar.services.caller import Caller
 from warre_blazar.services.hosts import new_hosts
-from warre_blazar.services.offering import supply
-from warre_blazar.services.requests import creation
+from warre_blazar.services.slots import offers, supply
+from warre_blazar.services.slots.offers import FlavorChoice
 from warre_blazar.services.waits import posting
 
 LOG = logging.getLogger(__name__)

@@ -1,0 +1,1 @@
+"""Booking: decides about bookings and changes, and writes them."""

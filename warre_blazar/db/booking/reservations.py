@@ -1,0 +1,272 @@
+"""Queries on flavor:slot reservations, whose rows are in this package's and in Blazar's tables."""
+
+import datetime
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Session
+
+from warre_blazar.db import session
+from warre_blazar.db.booking.reservation_filters import SORTED, Filter, order
+from warre_blazar.db.tables import (
+    allocations,
+    bookings,
+    bookings_in_leases,
+    instance_reservations,
+    leases,
+    reservations,
+)
+from warre_blazar.domain import timeline
+from warre_blazar.domain.booking import reservation_states
+from warre_blazar.domain.booking.labels import Labels
+from warre_blazar.domain.booking.reservation import Reservation
+from warre_blazar.domain.flavors.flavor import Shape
+from warre_blazar.domain.running import backing_names
+from warre_blazar.errors import exceptions
+
+_WHOLE = bookings_in_leases.outerjoin(
+    instance_reservations, instance_reservations.c.reservation_id == bookings.c.reservation_id
+)
+
+
+_COLUMNS = (
+    bookings,
+    reservations.c.lease_id,
+    reservations.c.status.label("reservation_status"),
+    reservations.c.missing_resources,
+    reservations.c.resources_changed,
+    leases.c.name.label("lease_name"),
+    leases.c.status.label("lease_status"),
+    leases.c.start_date,
+    leases.c.end_date,
+    leases.c.project_id,
+    leases.c.user_id,
+    instance_reservations.c.affinity,
+    instance_reservations.c.flavor_id.label("nova_flavor"),
+)
+
+
+def _reservation(row: sa.RowMapping) -> Reservation:
+    state = reservation_states.derive(row["lease_status"], row["reservation_status"])
+    return Reservation(
+        id=row["id"],
+        reservation_id=row["reservation_id"],
+        lease_id=row["lease_id"],
+        lease_name=row["lease_name"],
+        flavor_id=row["flavor_id"],
+        instance_count=row["instance_count"],
+        shape=Shape.from_json(row["shape"]),
+        span=timeline.Span(row["start_date"], row["end_date"]),
+        project_id=row["project_id"],
+        user_id=row["user_id"],
+        state=state,
+        status_reason=row["status_reason"],
+        created_at=row["created_at"],
+        promised=_promised(row["claim_start"], row["claim_end"]),
+        affinity=row["affinity"],
+        labels=Labels.read(row),
+        before_end=row["before_end"],
+        series_id=row["series_id"],
+        movable_hours=row["movable_hours"],
+        nova_flavor=row["nova_flavor"] or backing_names.nova_flavor_id(row["reservation_id"]),
+        missing_resources=row["missing_resources"],
+        resources_changed=row["resources_changed"],
+    )
+
+
+def _promised(
+    start: datetime.datetime | None, end: datetime.datetime | None
+) -> timeline.Span | None:
+    return timeline.Span(start, end) if start is not None and end is not None else None
+
+
+def holding_slots(
+    db: Session, flavor_ids: Collection[str], window: timeline.Span, limit: int
+) -> tuple[list[Reservation], int]:
+    """The reservations that claim slots of these flavors within a span, the earliest start first.
+
+    :param window: the span.
+    :param limit: the largest number of reservations to return.
+    :returns: the reservations, and the number of reservations that there would be without a limit.
+    """
+    own = sa.and_(leases.c.start_date < window.end, leases.c.end_date > window.start)
+    promised = sa.and_(bookings.c.claim_start < window.end, bookings.c.claim_end > window.start)
+    conditions = (
+        bookings.c.flavor_id.in_(flavor_ids),
+        sa.exists().where(allocations.c.reservation_id == reservations.c.id),
+        sa.or_(own, promised),
+    )
+    count = sa.select(sa.func.count()).select_from(bookings_in_leases).where(*conditions)
+    query = sa.select(*_COLUMNS).select_from(_WHOLE).where(*conditions)
+    page = query.order_by(*order("start", descending=False)).limit(limit)
+    first = [_reservation(row) for row in db.execute(page).mappings()]
+    return first, db.execute(count).scalar_one()
+
+
+def where(db: Session, conditions: Collection[sa.ColumnElement[bool]]) -> list[Reservation]:
+    """The reservations that meet SQL conditions on ``bookings_in_leases``, the earliest first."""
+    query = sa.select(*_COLUMNS).select_from(_WHOLE).where(*conditions)
+    query = query.order_by(*order("start", descending=False))
+    return [_reservation(row) for row in db.execute(query).mappings()]
+
+
+def insert(db: Session, values: Mapping[str, Any], shape: Shape) -> None:
+    """Add a reservation.
+
+    :param values: values by column name, without the shape.
+    """
+    db.execute(bookings.insert().values(shape=shape.to_json(), **values))
+
+
+def find(db: Session, ref: str, project_id: str | None = None) -> Reservation | None:
+    """The reservation with this id in the API or in Blazar's table, or None if it doesn't exist.
+
+    :param project_id: the project that the reservation must belong to. None: any project.
+    """
+    query = (
+        sa.select(*_COLUMNS)
+        .select_from(_WHOLE)
+        .where(sa.or_(bookings.c.id == ref, bookings.c.reservation_id == ref))
+    )
+    if project_id is not None:
+        query = query.where(leases.c.project_id == project_id)
+    row = db.execute(query).mappings().first()
+    return _reservation(row) if row else None
+
+
+def require(db: Session, ref: str, project_id: str | None = None) -> Reservation:
+    """The reservation that ``find`` returns. A missing reservation is an error.
+
+    :raises ReservationNotFound: the reservation doesn't exist.
+    """
+    reservation = find(db, ref, project_id)
+    if reservation is None:
+        raise exceptions.ReservationNotFound(ref)
+    return reservation
+
+
+def find_by_lease(db: Session, lease_id: str) -> Reservation | None:
+    """The reservation of a lease, or None if it doesn't exist."""
+    query = sa.select(*_COLUMNS).select_from(_WHOLE).where(leases.c.id == lease_id)
+    row = db.execute(query).mappings().first()
+    return _reservation(row) if row else None
+
+
+def by_id(db: Session, ids: Collection[str]) -> dict[str, Reservation]:
+    """The reservations with these ids, by id."""
+    query = sa.select(*_COLUMNS).select_from(_WHOLE).where(bookings.c.id.in_(ids))
+    return {row["id"]: _reservation(row) for row in db.execute(query).mappings()}
+
+
+def keys(wanted: Filter) -> sa.Select[Any]:
+    """A query of the ids of reservations, and of the columns that a list can be sorted by.
+
+    ``history.listing`` combines this query with a query of the history.
+    """
+    columns = [column.label(key) for key, column in SORTED.items()]
+    return (
+        sa.select(bookings.c.id, *columns)
+        .select_from(bookings_in_leases)
+        .where(*wanted.conditions())
+    )
+
+
+def listing(
+    db: Session,
+    wanted: Filter,
+    *,
+    sort: str = "start",
+    descending: bool = False,
+    limit: int | None = None,
+    offset: int = 0,
+) -> tuple[list[Reservation], int]:
+    """A page of reservations, and the number of reservations on all pages."""
+    query = (
+        sa.select(*_COLUMNS)
+        .select_from(_WHOLE)
+        .where(*wanted.conditions())
+        .order_by(*order(sort, descending=descending))
+    )
+    if limit is not None:
+        query = query.limit(limit).offset(offset)
+    page_items = [_reservation(row) for row in db.execute(query).mappings()]
+    return page_items, count(db, wanted)
+
+
+def count(db: Session, wanted: Filter) -> int:
+    """The number of reservations that pass a filter."""
+    query = sa.select(sa.func.count()).select_from(bookings_in_leases).where(*wanted.conditions())
+    return db.execute(query).scalar_one()
+
+
+def live_count(db: Session, flavor_id: str) -> int:
+    """The number of a flavor's reservations that haven't ended. Reservations in ERROR count too."""
+    query = (
+        sa.select(leases.c.status, reservations.c.status, sa.func.count())
+        .select_from(bookings_in_leases)
+        .where(bookings.c.flavor_id == flavor_id)
+        .group_by(leases.c.status, reservations.c.status)
+    )
+    return sum(
+        count
+        for lease, reservation, count in db.execute(query)
+        if reservation_states.derive(lease, reservation) != reservation_states.COMPLETE
+    )
+
+
+def lease_size(db: Session, lease_id: str) -> int:
+    """The number of a lease's reservations of all resource types."""
+    query = (
+        sa.select(sa.func.count())
+        .select_from(reservations)
+        .where(reservations.c.lease_id == lease_id)
+    )
+    return db.execute(query).scalar_one()
+
+
+def set_count(db: Session, reservation_id: str, count: int) -> None:
+    """Write how many instances a reservation has."""
+    db.execute(
+        bookings.update()
+        .where(bookings.c.reservation_id == reservation_id)
+        .values(instance_count=count)
+    )
+
+
+def set_values(
+    db: Session,
+    reservation_id: str,
+    values: Mapping[str, Any],
+    check: Callable[[Mapping[str, Any]], None] = lambda _: None,
+) -> dict[str, Any]:
+    """Write those of some values that a reservation doesn't have yet.
+
+    :param values: new values by their columns.
+    :param check: is called with the present values of these columns, which nobody else can change
+        then. It may raise an error.
+    :returns: what the written ones were before. This is empty if the reservation is gone.
+    """
+    same_reservation = bookings.c.reservation_id == reservation_id
+    present = sa.select(*(bookings.c[name] for name in values)).where(same_reservation)
+    row = dict(db.execute(present.with_for_update()).mappings().first() or {})
+    check(row)
+    before = {name: old for name, old in row.items() if old != values[name]}
+    if before:
+        new = {name: values[name] for name in before}
+        db.execute(bookings.update().where(same_reservation).values(**new))
+    return before
+
+
+def compare_labels(db: Session, labels: Labels) -> None:
+    """Raise an error if the database can't store the labels."""
+    session.compare(db, {bookings.c[name]: text for name, text in vars(labels).items()})
+
+
+def set_reason(db: Session, reservation_id: str, reason: str | None) -> None:
+    """Write why a reservation is in ERROR or isn't open yet. None removes the reason."""
+    db.execute(
+        bookings.update()
+        .where(bookings.c.reservation_id == reservation_id)
+        .values(status_reason=reason)
+    )

@@ -1,0 +1,1 @@
+"""Hosts: what they have, and what is booked on them."""

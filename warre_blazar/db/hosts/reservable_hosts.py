@@ -1,0 +1,227 @@
+"""Reads the reservable hosts, from Blazar's tables and from the stored resource providers."""
+
+import dataclasses
+import datetime
+import functools
+from collections import defaultdict
+from typing import Any
+
+import sqlalchemy as sa
+from oslo_log import log as logging
+from oslo_utils import timeutils
+from sqlalchemy.orm import Session
+
+from warre_blazar import times
+from warre_blazar.db.hosts import host_providers as stored_trees
+from warre_blazar.db.sql_functions import seconds_between
+from warre_blazar.db.tables import (
+    compute_hosts,
+    extra_capabilities,
+    host_generations,
+    host_inventories,
+    host_providers,
+    host_traits,
+    maintenance_windows,
+    resource_properties,
+    window_hosts,
+)
+from warre_blazar.domain.hosts import provider_trees
+from warre_blazar.domain.hosts.holdings import Holding
+from warre_blazar.domain.hosts.hosts import Host
+from warre_blazar.domain.hosts.provider_trees import ProviderTree
+from warre_blazar.domain.hosts.providers import Inventory, Provider
+from warre_blazar.domain.timeline import Span
+
+LOG = logging.getLogger(__name__)
+
+
+def empty(db: Session, *, closed: bool = False) -> list[Host]:
+    """Every host that can be booked, with its maintenance windows and without what is booked on it.
+
+    A host can be booked if all of this is true:
+
+    - It is ``reservable`` in Blazar's table.
+    - No operator drains it.
+    - It isn't marked as abandoned (``host_marks.abandon``).
+
+    :param closed: whether to return the hosts that can't be booked instead.
+
+    This takes a constant number of SQL statements. If a host's resource providers are stored, they
+    say what the host has. Otherwise Blazar's own tables say what the host had when it was
+    registered.
+    """
+    # The generations are read first. Where each statement sees what was committed before it, what
+    # follows may be newer than its generation. Then the host can't be claimed, which does no harm.
+    rows = db.execute(_hosts(closed)).mappings().all()
+    capabilities: dict[str, dict[str, Any]] = defaultdict(dict)
+    inventories: dict[str, dict[str, Inventory]] = defaultdict(dict)
+    traits: dict[str, set[str]] = defaultdict(set)
+    windows: dict[str, list[Holding]] = defaultdict(list)
+    for kind, host_id, name, value, *amounts in db.execute(_facts()):
+        if kind == "inventory":
+            inventories[host_id][name] = Inventory(*amounts)
+        elif kind == "capability":
+            capabilities[host_id][name] = value
+        elif kind == "window":
+            start, end = (_EPOCH + each * times.SECOND for each in amounts[:2])
+            windows[host_id].append(Holding(_WINDOW, Span(start, end), None))
+        else:
+            traits[host_id].add(name)
+    digests = {row["id"]: row["digest"] for row in rows if row["digest"] is not None}
+    trees = stored_trees.trees(db, digests)
+    hosts = []
+    for row in rows:
+        host_id = row["id"]
+        tree = trees.get(host_id) or (
+            Provider(
+                id=host_id,
+                name=row["hypervisor_hostname"] or host_id,
+                parent_id=None,
+                inventories=inventories[host_id] or _hypervisor_inventories(row),
+                traits=frozenset(traits[host_id]),
+            ),
+        )
+        host = _host(row, capabilities[host_id], tree, is_read=host_id in trees)
+        hosts.append(dataclasses.replace(host, closed=windows[host_id]))
+    return hosts
+
+
+def is_any_registered(db: Session) -> bool:
+    """Whether Blazar has any host, be it reservable or not."""
+    return db.execute(sa.select(compute_hosts.c.id).limit(1)).first() is not None
+
+
+def _host(
+    row: sa.RowMapping, capabilities: dict[str, Any], tree: ProviderTree, is_read: bool
+) -> Host:
+    zone = row["availability_zone"] if row["zone"] is None else row["zone"]
+    root = tree[0]
+    devices, unclear = provider_trees.devices(capabilities, root)
+    for name in unclear:
+        _warn(root.name, name, str(capabilities[name]))
+    return Host(
+        id=row["id"],
+        name=row["hypervisor_hostname"] or row["id"],
+        availability_zone=zone,
+        properties={
+            **{name: row[name] for name in _COLUMNS},
+            "availability_zone": zone,
+            **capabilities,
+        },
+        inventories=root.inventories,
+        traits=root.traits,
+        holdings=(),
+        generation=row["generation"],
+        providers=(*tree, *devices) if is_read or devices else (),
+        is_read=is_read,
+    )
+
+
+@functools.cache
+def _warn(host: str, capability: str, value: str) -> None:
+    """Log once in each process that a capability can't be counted."""
+    LOG.warning(
+        "Host %s: capability %s is %r and not a whole number, so it counts 0",
+        host,
+        capability,
+        value,
+    )
+
+
+_COLUMNS = tuple(column.name for column in compute_hosts.c)
+
+
+def _hosts(closed: bool) -> sa.Select[Any]:
+    is_open = sa.and_(
+        compute_hosts.c.reservable,
+        sa.func.coalesce(host_generations.c.draining, sa.false()).is_(sa.false()),
+        sa.func.coalesce(host_generations.c.abandoned, sa.false()).is_(sa.false()),
+    )
+    generation = sa.func.coalesce(host_generations.c.generation, 0).label("generation")
+    return (
+        sa.select(compute_hosts, generation, host_providers.c.digest, host_providers.c.zone)
+        .select_from(
+            compute_hosts.outerjoin(
+                host_generations, host_generations.c.host_id == compute_hosts.c.id
+            ).outerjoin(host_providers, host_providers.c.host_id == compute_hosts.c.id)
+        )
+        .where(sa.not_(is_open) if closed else is_open)
+    )
+
+
+#: The columns of ``domain.hosts.providers.Inventory``, in the order of its fields.
+_AMOUNTS = (
+    host_inventories.c.total,
+    host_inventories.c.reserved,
+    host_inventories.c.min_unit,
+    host_inventories.c.max_unit,
+    host_inventories.c.step_size,
+    host_inventories.c.allocation_ratio,
+)
+
+
+#: Stands for a reservation's id in what windows hold.
+_WINDOW = "window"
+#: The times of windows are read as seconds since this moment.
+_EPOCH = datetime.datetime(2020, 1, 1)
+
+
+def _facts() -> sa.CompoundSelect[Any]:
+    """A query of facts about hosts: inventories, capabilities, traits and maintenance windows.
+
+    Inventories and traits are read only for hosts whose resource providers aren't stored. Windows
+    that have ended are left out.
+
+    Each row has its kind, the host's id, a name, a value, and ``_AMOUNTS``. The amounts of a window
+    are its start and its end. All of this is one statement, because every booking reads it.
+    """
+    no_amounts = [sa.null().label(column.name) for column in _AMOUNTS]
+    inventories = sa.select(
+        sa.literal_column("'inventory'"),
+        host_inventories.c.computehost_id,
+        host_inventories.c.resource_class,
+        sa.null(),
+        *_AMOUNTS,
+    ).where(_unread(host_inventories.c.computehost_id))
+    capabilities = sa.select(
+        sa.literal_column("'capability'"),
+        extra_capabilities.c.computehost_id,
+        resource_properties.c.property_name,
+        extra_capabilities.c.capability_value,
+        *no_amounts,
+    ).join(resource_properties, resource_properties.c.id == extra_capabilities.c.property_id)
+    traits = sa.select(
+        sa.literal_column("'trait'"),
+        host_traits.c.computehost_id,
+        host_traits.c.trait,
+        sa.null(),
+        *no_amounts,
+    ).where(_unread(host_traits.c.computehost_id))
+    epoch = sa.literal(_EPOCH, sa.DateTime())
+    windows = (
+        sa.select(
+            sa.literal_column("'window'"),
+            window_hosts.c.host_id,
+            sa.null(),
+            sa.null(),
+            seconds_between(epoch, maintenance_windows.c.start_date),
+            seconds_between(epoch, maintenance_windows.c.end_date),
+            *no_amounts[2:],
+        )
+        .join(maintenance_windows, maintenance_windows.c.id == window_hosts.c.window_id)
+        .where(maintenance_windows.c.end_date > timeutils.utcnow())
+    )
+    return sa.union_all(inventories, capabilities, traits, windows)
+
+
+def _unread(host_id: sa.Column[str]) -> sa.ColumnElement[bool]:
+    return ~sa.exists().where(host_providers.c.host_id == host_id)
+
+
+def _hypervisor_inventories(row: sa.RowMapping) -> dict[str, Inventory]:
+    """The inventories of a host that has no rows in Blazar's table of inventories."""
+    return {
+        "VCPU": Inventory(row["vcpus"]),
+        "MEMORY_MB": Inventory(row["memory_mb"]),
+        "DISK_GB": Inventory(row["local_gb"]),
+    }

@@ -1,0 +1,1 @@
+"""Moves of reservations from one host to another."""

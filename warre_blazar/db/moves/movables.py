@@ -1,0 +1,108 @@
+"""Reads reservations that can be placed again, because nothing of them is on their hosts yet."""
+
+import datetime
+from typing import NamedTuple
+
+import sqlalchemy as sa
+from oslo_utils import timeutils
+from sqlalchemy.orm import Session
+
+from warre_blazar.db import session
+from warre_blazar.db.tables import (
+    backings,
+    bookings,
+    executions,
+    instance_reservations,
+    leases,
+    reservations,
+)
+from warre_blazar.domain.flavors.flavor import Shape
+from warre_blazar.domain.running import lease_states
+from warre_blazar.domain.running.backing_phases import Phase
+from warre_blazar.domain.timeline import Span
+
+_UNOPENED = (Phase.PLANNED, Phase.MAKING, Phase.MADE)
+
+
+class Unbegun(NamedTuple):
+    """A reservation that hasn't begun, and that nobody is changing."""
+
+    reservation_id: str
+    lease_id: str
+    flavor_id: str
+    instance_count: int
+    shape: Shape
+    affinity: bool | None
+
+
+def read(db: Session, now: datetime.datetime) -> list[Unbegun]:
+    """The reservations that can be placed again.
+
+    Left out are those of leases that a manager is starting or ending, and those to which an update
+    was promised another time. Their times aren't read, because the holdings of the hosts tell them,
+    and a database driver written in Python takes long to read thousands of DateTimes.
+    """
+    is_single = (
+        sa.select(sa.func.count())
+        .where(_OTHERS.c.lease_id == leases.c.id)
+        .correlate(leases)
+        .scalar_subquery()
+        == 1
+    )
+    query = (
+        sa.select(
+            bookings.c.reservation_id,
+            leases.c.id,
+            bookings.c.flavor_id,
+            bookings.c.instance_count,
+            bookings.c.shape,
+            instance_reservations.c.affinity,
+        )
+        .select_from(
+            leases.join(reservations, reservations.c.lease_id == leases.c.id)
+            .join(bookings, bookings.c.reservation_id == reservations.c.id)
+            .join(backings, backings.c.reservation_id == reservations.c.id)
+            .join(
+                instance_reservations, instance_reservations.c.reservation_id == reservations.c.id
+            )
+            .outerjoin(executions, executions.c.lease_id == leases.c.id)
+        )
+        .where(
+            leases.c.status == lease_states.PENDING,
+            leases.c.start_date > now,
+            reservations.c.status == "pending",
+            bookings.c.claim_start.is_(None),
+            backings.c.phase.in_(_UNOPENED),
+            executions.c.lease_id.is_(None),
+            is_single,
+        )
+    )
+    return [
+        Unbegun(reservation_id, lease_id, flavor_id, count, Shape.from_json(shape), affinity)
+        for reservation_id, lease_id, flavor_id, count, shape, affinity in db.execute(query)
+    ]
+
+
+_OTHERS = reservations.alias()
+
+
+def claim(db: Session, lease_id: str, span: Span) -> None:
+    """Write a lease's row, provided that the lease still waits for its start at the same time.
+
+    A manager that claims the lease for its start, and a request that changes or deletes the lease,
+    write this row too. So none of them can commit at the same time as this transaction.
+
+    :param span: the lease's time, as it was read.
+    :raises session.LostRace: the lease has changed since it was read.
+    """
+    session.write_or_lose(
+        db,
+        leases.update()
+        .where(
+            leases.c.id == lease_id,
+            leases.c.status == lease_states.PENDING,
+            leases.c.start_date == span.start,
+            leases.c.end_date == span.end,
+        )
+        .values(updated_at=timeutils.utcnow()),
+    )

@@ -1,0 +1,236 @@
+"""Notes of backings. A note is kept until its backing is surely gone from Nova and Placement."""
+
+import dataclasses
+import datetime
+from collections.abc import Collection
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Session
+
+from warre_blazar.db import session
+from warre_blazar.db.tables import backings, bookings, history, leases, reservations
+from warre_blazar.domain.running import lease_states
+from warre_blazar.domain.running.backing import Backing
+from warre_blazar.domain.running.backing_phases import UNMADE, Phase
+
+
+def _backing(row: sa.RowMapping) -> Backing:
+    return Backing(**{f.name: row[f.name] for f in dataclasses.fields(Backing)})
+
+
+def insert(
+    db: Session,
+    reservation_id: str,
+    project_id: str,
+    now: datetime.datetime,
+    nova_flavor: str | None = None,
+    phase: Phase = Phase.PLANNED,
+) -> None:
+    """Add the note of a backing.
+
+    :param nova_flavor: the id of the Nova flavor of an imported reservation. None: this package
+        makes the Nova flavor.
+    """
+    db.execute(
+        backings.insert().values(
+            reservation_id=reservation_id,
+            project_id=project_id,
+            phase=phase,
+            created_at=now,
+            nova_flavor=nova_flavor,
+        )
+    )
+
+
+def get(db: Session, reservation_id: str) -> Backing | None:
+    """The note of a reservation's backing, or None if the reservation has no note."""
+    row = (
+        db.execute(sa.select(backings).where(backings.c.reservation_id == reservation_id))
+        .mappings()
+        .first()
+    )
+    return _backing(row) if row else None
+
+
+def update(db: Session, reservation_id: str, **values: int | Phase) -> None:
+    """Change columns of a note."""
+    _update_if(db, reservation_id, **values)
+
+
+def delete(db: Session, reservation_id: str) -> None:
+    """Delete a note. The caller has made sure that nothing is left of the backing."""
+    db.execute(backings.delete().where(backings.c.reservation_id == reservation_id))
+
+
+def begin_removing(db: Session, reservation_id: str) -> Backing | None:
+    """Write that a backing is being removed. A note of a planned backing is deleted instead.
+
+    :returns: the note as it was. None: nothing has to be removed.
+    """
+    planned = (backings.c.reservation_id == reservation_id, backings.c.phase == Phase.PLANNED)
+    if session.changed(db, backings.delete().where(*planned)):
+        return None
+    backing = get(db, reservation_id)
+    if backing is not None:
+        update(db, reservation_id, phase=Phase.CLOSING)
+    return backing
+
+
+def begin_making(
+    db: Session, reservation_id: str, until: datetime.datetime, given_up: datetime.datetime | None
+) -> bool:
+    """Write that requests to make a backing may be sent from now on.
+
+    :param until: the time until which a service may carry out these requests.
+    :param given_up: if another manager is making the backing, and its ``until`` is later than this
+        time, the backing is left to it. None: the backing isn't left to anybody.
+    :returns: whether it was written. If not, the backing is made, or is left to another manager.
+    """
+    conditions: list[sa.ColumnElement[bool]] = [backings.c.phase.in_(UNMADE)]
+    if given_up is not None:
+        conditions.append(sa.not_(awaits_late(given_up)))
+    return _update_if(db, reservation_id, *conditions, phase=Phase.MAKING, late_until=until)
+
+
+def finish_making(db: Session, reservation_id: str, aggregate_id: int) -> None:
+    """Write that a backing is made. Nothing is written if somebody else has written it before.
+
+    The phase stays ``CLOSING`` if the backing has been given up meanwhile.
+    """
+    phase = sa.case((backings.c.phase == Phase.MAKING, Phase.MADE), else_=backings.c.phase)
+    values = {"phase": phase, "late_until": None, "aggregate_id": aggregate_id}
+    _update_if(db, reservation_id, _BEING_MADE, **values)
+
+
+def set_late(db: Session, reservation_id: str, until: datetime.datetime | None) -> None:
+    """Write until when a service may still carry out a request to make a backing.
+
+    :param until: None: no service does.
+    """
+    _update_if(db, reservation_id, _BEING_MADE, late_until=until)
+
+
+#: The SQL condition that a backing is being made, even if it is removed meanwhile.
+_BEING_MADE = backings.c.phase.in_((Phase.MAKING, Phase.CLOSING))
+
+
+def _update_if(
+    db: Session, reservation_id: str, *conditions: sa.ColumnElement[bool], **values: Any
+) -> bool:
+    """Change columns of a note, if it meets conditions. Return whether it was changed."""
+    mine = backings.c.reservation_id == reservation_id
+    return session.changed(db, backings.update().where(mine, *conditions).values(**values)) == 1
+
+
+def to_make(db: Session, before: datetime.datetime, given_up: datetime.datetime) -> list[str]:
+    """The ids of reservations that begin before a time, and whose backing isn't made yet.
+
+    Those whose backing is left to another manager aren't among them.
+
+    :param given_up: as in ``begin_making``.
+    """
+    query = (
+        sa.select(backings.c.reservation_id)
+        .select_from(
+            backings.join(reservations, reservations.c.id == backings.c.reservation_id).join(
+                leases, leases.c.id == reservations.c.lease_id
+            )
+        )
+        .where(
+            backings.c.phase.in_(UNMADE),
+            sa.not_(awaits_late(given_up)),
+            reservations.c.status == "pending",
+            leases.c.status == lease_states.PENDING,
+            leases.c.start_date <= before,
+        )
+        .order_by(leases.c.start_date)
+    )
+    return list(db.scalars(query))
+
+
+def awaits_late(now: datetime.datetime) -> sa.ColumnElement[bool]:
+    """``Backing.awaits_late`` as an SQL condition."""
+    return sa.func.coalesce(backings.c.late_until > now, sa.false())
+
+
+def is_whole(reservation_id: sa.ColumnElement[str]) -> sa.ColumnElement[bool]:
+    """The SQL condition that a reservation has a note, and its backing isn't being removed."""
+    return sa.exists().where(
+        backings.c.reservation_id == reservation_id, backings.c.phase != Phase.CLOSING
+    )
+
+
+def ended(db: Session) -> list[Backing]:
+    """The notes of backings whose reservation has ended or is deleted."""
+    query = (
+        sa.select(backings)
+        .select_from(
+            backings.outerjoin(reservations, reservations.c.id == backings.c.reservation_id)
+        )
+        .where(sa.or_(reservations.c.id.is_(None), reservations.c.status == "deleted"))
+    )
+    return [_backing(row) for row in db.execute(query).mappings()]
+
+
+def over(db: Session, reservation_ids: Collection[str]) -> set[str]:
+    """Which of the given ids belong to flavor:slot reservations that have ended or are deleted."""
+    has_ended = (
+        sa.select(reservations.c.id)
+        .join(bookings, bookings.c.reservation_id == reservations.c.id)
+        .where(reservations.c.id.in_(reservation_ids), reservations.c.status == "deleted")
+    )
+    was_deleted = sa.select(history.c.reservation_id).where(
+        history.c.reservation_id.in_(reservation_ids), history.c.deleted_at.is_not(None)
+    )
+    return set(db.scalars(sa.union(has_ended, was_deleted)))
+
+
+def half_open(db: Session) -> list[Backing]:
+    """The notes of running reservations that aren't completely opened to their project.
+
+    A reservation is left out while its lease is being changed, ended or deleted, because that work
+    may have marked the reservation with ``half_close``.
+    """
+    query = (
+        sa.select(backings)
+        .select_from(
+            backings.join(reservations, reservations.c.id == backings.c.reservation_id).join(
+                leases, leases.c.id == reservations.c.lease_id
+            )
+        )
+        .where(
+            reservations.c.status == "active",
+            backings.c.phase.not_in((Phase.OPEN, Phase.CLOSING)),
+            leases.c.status == lease_states.ACTIVE,
+        )
+    )
+    return [_backing(row) for row in db.execute(query).mappings()]
+
+
+def begin_opening(db: Session, reservation_id: str) -> bool:
+    """Write that a reservation is being opened. Return whether it was written.
+
+    It isn't written if the backing is being removed.
+    """
+    return _update_if(db, reservation_id, backings.c.phase != Phase.CLOSING, phase=Phase.OPENING)
+
+
+def finish_opening(db: Session, reservation_id: str) -> bool:
+    """Write that a reservation is completely open. Return whether it was written.
+
+    It isn't written if the backing is being removed.
+    """
+    is_opening = backings.c.phase.in_((Phase.OPENING, Phase.OPEN))
+    return _update_if(db, reservation_id, is_opening, phase=Phase.OPEN)
+
+
+def half_close(db: Session, reservation_id: str) -> bool:
+    """Mark an open reservation as not completely open.
+
+    The mark is also a lock: only one caller can set it.
+
+    :returns: True if this caller has set the mark. False if the reservation wasn't completely
+        open.
+    """
+    return _update_if(db, reservation_id, backings.c.phase == Phase.OPEN, phase=Phase.OPENING)

@@ -1,0 +1,170 @@
+"""Queries on managers, on executions, and on the lease claims that managers have.
+
+An execution is a start, an end or a deletion of a lease. A manager claims the lease before it
+executes anything.
+"""
+
+from collections.abc import Collection
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Session
+
+from warre_blazar import times
+from warre_blazar.db import session, sql_functions
+from warre_blazar.db.tables import executions, managers
+from warre_blazar.domain.running.execution import Execution, claim_state
+from warre_blazar.domain.running.execution_timing import DELETE
+from warre_blazar.domain.running.lease_states import ClaimState
+
+
+class ClaimLost(session.RowChanged):
+    """The manager no longer has the lease claim. Another manager has it, or the lease is gone."""
+
+
+def beat(db: Session, manager_id: str, host: str) -> None:
+    """Write a manager's heartbeat, and delete the rows of managers that died over a day ago.
+
+    :param host: the name of the manager's machine.
+    """
+    values = {"heartbeat": sql_functions.utc_now()}
+    mine = managers.c.id == manager_id
+    if not session.changed(db, managers.update().where(mine).values(**values)):
+        db.execute(managers.insert().values(id=manager_id, host=host, **values))
+    # The ids of dead managers are read first. A DELETE that searches by heartbeat would lock the
+    # rows of all managers, and the managers' heartbeats would run into deadlocks.
+    silent = sql_functions.seconds_between(managers.c.heartbeat, sql_functions.utc_now())
+    dead = db.scalars(sa.select(managers.c.id).where(silent > times.MANAGER_FORGOTTEN_AFTER)).all()
+    if dead:
+        db.execute(managers.delete().where(managers.c.id.in_(dead)))
+
+
+def silence(db: Session) -> int | None:
+    """The seconds since the last heartbeat of any manager. None: there has never been one."""
+    silent = sql_functions.seconds_between(managers.c.heartbeat, sql_functions.utc_now())
+    seconds = db.scalar(sa.select(sa.func.min(silent)))
+    return None if seconds is None else int(seconds)
+
+
+def of_leases(db: Session, lease_ids: Collection[str]) -> dict[str, Execution]:
+    """The executions of leases, by lease id. Leases without an execution are left out."""
+    silent = sql_functions.seconds_between(managers.c.heartbeat, sql_functions.utc_now())
+    alive = sa.and_(managers.c.id.is_not(None), silent <= times.DEAD_AFTER)
+    query = (
+        sa.select(
+            executions.c.lease_id,
+            executions.c.action,
+            executions.c.manager_id,
+            executions.c.attempts,
+            alive,
+        )
+        .select_from(executions.outerjoin(managers, managers.c.id == executions.c.manager_id))
+        .where(executions.c.lease_id.in_(lease_ids))
+    )
+    return {
+        lease_id: Execution(lease_id, action, manager_id, attempts, bool(is_alive))
+        for lease_id, action, manager_id, attempts, is_alive in db.execute(query)
+    }
+
+
+def is_claimed(db: Session, lease_id: str) -> bool:
+    """Whether a living manager has the lease claim."""
+    return claim_state(of_leases(db, [lease_id]).get(lease_id)) is ClaimState.LIVE
+
+
+def request(db: Session, lease_id: str, action: str) -> None:
+    """Request an action on a lease. The first manager that claims the action executes it.
+
+    This replaces an earlier request that no manager has claimed.
+
+    :param action: ``execution_timing.START``, ``END`` or ``DELETE``.
+    """
+    db.execute(
+        executions.delete().where(
+            executions.c.lease_id == lease_id, executions.c.manager_id.is_(None)
+        )
+    )
+    values = {"action": action, "attempts": 0}
+    db.execute(executions.insert().values(lease_id=lease_id, **values))
+
+
+def requested(db: Session, action: str) -> list[str]:
+    """The ids of leases for which a requested action waits to be claimed.
+
+    After a failed attempt at a start or an end, the lease has a status and an event from which the
+    action becomes due again (``lease_queries.due``), so the action isn't requested any more. A
+    deletion has no event. It stays requested until it succeeds.
+    """
+    query = sa.select(executions.c.lease_id).where(
+        executions.c.action == action, executions.c.manager_id.is_(None)
+    )
+    if action != DELETE:
+        query = query.where(executions.c.attempts == 0)
+    return list(db.scalars(query))
+
+
+def claim(db: Session, lease_ids: Collection[str], action: str, manager_id: str) -> dict[str, int]:
+    """Claim leases for a manager that is going to execute an action on them.
+
+    :returns: the number of failed attempts at the action, by lease id.
+    :raises session.LostRace: another manager has claimed one of the leases.
+    """
+    waiting = of_leases(db, lease_ids)
+    tried = {
+        i: execution.attempts for i, execution in waiting.items() if execution.action == action
+    }
+    rows = [
+        {
+            "lease_id": lease_id,
+            "action": action,
+            "manager_id": manager_id,
+            "attempts": tried.get(lease_id, 0),
+        }
+        for lease_id in lease_ids
+    ]
+    if new := [row for row in rows if row["lease_id"] not in waiting]:
+        session.insert_or_lose(db, executions.insert().values(new))
+    for row in rows:
+        if row["lease_id"] in waiting:
+            same_claim = (
+                executions.c.lease_id == row["lease_id"],
+                executions.c.manager_id.is_(None),
+            )
+            session.write_or_lose(db, executions.update().where(*same_claim).values(**row))
+    return {lease_id: tried.get(lease_id, 0) for lease_id in lease_ids}
+
+
+def finish(db: Session, lease_id: str, manager_id: str) -> None:
+    """Release a lease claim because the claimed action is done.
+
+    :raises ClaimLost: the manager no longer has the claim.
+    """
+    same_claim = (executions.c.lease_id == lease_id, executions.c.manager_id == manager_id)
+    session.write_or_lose(db, executions.delete().where(*same_claim), error=ClaimLost)
+
+
+def postpone(db: Session, lease_id: str, manager_id: str, attempts: int) -> None:
+    """Release a lease claim after a failed attempt. Then any manager can claim the lease again.
+
+    :param attempts: the number of attempts that have failed, this one included.
+    :raises ClaimLost: the manager no longer has the claim.
+    """
+    same_claim = (executions.c.lease_id == lease_id, executions.c.manager_id == manager_id)
+    released = executions.update().where(*same_claim).values(manager_id=None, attempts=attempts)
+    session.write_or_lose(db, released, error=ClaimLost)
+
+
+def of_manager(db: Session, manager_id: str) -> list[str]:
+    """The ids of the leases that a manager has claimed."""
+    return list(
+        db.scalars(sa.select(executions.c.lease_id).where(executions.c.manager_id == manager_id))
+    )
+
+
+def forget(db: Session, execution: Execution) -> None:
+    """Delete an execution, provided that its manager is still the one that was read.
+
+    :raises session.LostRace: another manager has claimed the lease, or the execution is gone.
+    """
+    same: sa.ColumnElement[bool] = executions.c.manager_id == execution.manager_id
+    deletion = executions.delete().where(executions.c.lease_id == execution.lease_id, same)
+    session.write_or_lose(db, deletion)

@@ -1,0 +1,156 @@
+"""Reads leases, with their events, their reservations and their lease claims."""
+
+import dataclasses
+from collections import defaultdict
+from collections.abc import Collection
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Session
+
+from warre_blazar.db.running import backings, executions, lease_workers
+from warre_blazar.db.tables import allocations, events, leases, reservations
+from warre_blazar.domain.flavors.flavor import RESOURCE_TYPE
+from warre_blazar.domain.running import lease_states
+from warre_blazar.domain.running.execution_timing import DURING, END, START
+from warre_blazar.domain.running.lease import Event, Lease, LeaseReservation
+from warre_blazar.domain.timeline import Span
+
+#: The columns of ``Event``, in the order of its fields.
+EVENT_COLUMNS = (events.c.id, events.c.event_type, events.c.time, events.c.status)
+
+
+def read(db: Session, lease_ids: Collection[str]) -> list[Lease]:
+    """Read leases by id, in five queries. Leases that don't exist are left out."""
+    if not lease_ids:
+        return []
+    events_of: dict[str, list[Event]] = defaultdict(list)
+    for lease_id, *values in db.execute(
+        sa.select(
+            events.c.lease_id, events.c.id, events.c.event_type, events.c.time, events.c.status
+        )
+        .where(events.c.lease_id.in_(lease_ids))
+        .order_by(events.c.created_at, events.c.id)
+    ):
+        events_of[lease_id].append(Event(*values))
+    reservations_of: dict[str, list[LeaseReservation]] = defaultdict(list)
+    held = sa.exists().where(allocations.c.reservation_id == reservations.c.id)
+    backed = backings.is_whole(reservations.c.id)
+    for lease_id, *facts in db.execute(
+        sa.select(
+            reservations.c.lease_id,
+            reservations.c.id,
+            reservations.c.resource_type == RESOURCE_TYPE,
+            reservations.c.status,
+            held,
+            backed,
+        )
+        .where(reservations.c.lease_id.in_(lease_ids))
+        .order_by(reservations.c.id)
+    ):
+        reservations_of[lease_id].append(LeaseReservation(*facts))
+    executed = executions.of_leases(db, lease_ids)
+    abandoned = lease_workers.abandoned(db, lease_ids)
+    rows = db.execute(
+        sa.select(
+            leases.c.id,
+            leases.c.status,
+            leases.c.start_date,
+            leases.c.end_date,
+            sa.func.coalesce(leases.c.updated_at, leases.c.created_at),
+        ).where(leases.c.id.in_(lease_ids))
+    )
+    return [
+        Lease(
+            id=lease_id,
+            status=status,
+            span=Span(start, end),
+            updated_at=updated_at,
+            events=tuple(events_of[lease_id]),
+            reservations=tuple(reservations_of[lease_id]),
+            claim=executed.get(lease_id),
+            is_abandoned=lease_id in abandoned
+            and lease_id not in executed
+            and status in lease_states.TRANSITIONAL,
+        )
+        for lease_id, status, start, end, updated_at in rows
+    ]
+
+
+def ours() -> sa.ColumnElement[bool]:
+    """The SQL condition that a lease has a flavor:slot reservation."""
+    return sa.exists().where(
+        reservations.c.lease_id == leases.c.id, reservations.c.resource_type == RESOURCE_TYPE
+    )
+
+
+def is_executed(db: Session, lease_id: str) -> bool:
+    """Whether somebody is starting, ending or deleting a lease.
+
+    This is so if the lease's status says that it is being started or ended, or if a living manager
+    has the lease claim.
+    """
+    status = db.scalar(sa.select(leases.c.status).where(leases.c.id == lease_id))
+    during = (DURING[START], DURING[END])
+    return status in during or executions.is_claimed(db, lease_id)
+
+
+@dataclasses.dataclass(frozen=True)
+class LockedLease:
+    """A lease's status and dates at this moment, whatever the transaction has read before."""
+
+    status: str
+    span: Span
+
+
+def lock(db: Session, lease_id: str) -> LockedLease | None:
+    """Read a lease's status and dates, and keep others from changing them.
+
+    Until the caller's transaction is over, other transactions that write the lease's row wait. On
+    SQLite they fail.
+
+    :returns: None if there is no such lease.
+    """
+    row = db.execute(
+        sa.select(leases.c.status, leases.c.start_date, leases.c.end_date)
+        .where(leases.c.id == lease_id)
+        # PostgreSQL locks a row in a weaker way too when a row that refers to it is written. These
+        # writes needn't wait.
+        .with_for_update(key_share=True)
+    ).first()
+    return LockedLease(row[0], Span(row[1], row[2])) if row else None
+
+
+def lock_all(db: Session, lease_ids: Collection[str]) -> None:
+    """Keep others from changing leases, as ``lock`` does.
+
+    What the transaction reads afterwards is as it was when the leases were locked, provided that
+    this is the transaction's first statement.
+    """
+    query = sa.select(leases.c.id).where(leases.c.id.in_(lease_ids)).order_by(leases.c.id)
+    db.execute(query.with_for_update(key_share=True)).all()
+
+
+@dataclasses.dataclass(frozen=True)
+class Timing:
+    """A flavor:slot reservation that Blazar asks the plugin to start or end."""
+
+    reservation_id: str
+    lease_status: str
+    #: The lease's start and end.
+    span: Span
+
+
+def find_by_resource(db: Session, resource_id: str) -> Timing | None:
+    """The reservation whose row in ``instance_reservations`` has this id.
+
+    :returns: None if there is no such reservation.
+    """
+    row = db.execute(
+        sa.select(reservations.c.id, leases.c.status, leases.c.start_date, leases.c.end_date)
+        .select_from(reservations.join(leases, leases.c.id == reservations.c.lease_id))
+        .where(
+            reservations.c.resource_id == resource_id,
+            reservations.c.resource_type == RESOURCE_TYPE,
+        )
+    ).first()
+    return Timing(row[0], row[1], Span(row[2], row[3])) if row else None

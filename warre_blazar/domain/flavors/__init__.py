@@ -1,0 +1,1 @@
+"""Flavors: what operators offer, and who may book it."""

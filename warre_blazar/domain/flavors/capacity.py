@@ -1,0 +1,256 @@
+"""Computes for operators how many instances of a flavor the hosts hold, and how many are booked."""
+
+import dataclasses
+import datetime
+import enum
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+from warre_blazar import times
+from warre_blazar.domain import timeline
+from warre_blazar.domain.flavors.flavor import Flavor, Shape
+from warre_blazar.domain.flavors.request_groups import Group, PlacementRequest
+from warre_blazar.domain.hosts import host_properties
+from warre_blazar.domain.hosts.hosts import Host
+from warre_blazar.domain.hosts.providers import Provider
+
+
+@dataclasses.dataclass(frozen=True)
+class HostRoom:
+    """A host, and how many instances of a shape it holds when it is empty (at least one)."""
+
+    host: Host
+    instances: int
+
+
+def when_empty(hosts: Iterable[Host], shape: Shape) -> list[HostRoom]:
+    """The hosts that match a shape and hold at least one instance when empty, sorted by name."""
+    rooms = [
+        HostRoom(host, host.when_empty(shape.request)) for host in hosts if host.matches(shape)
+    ]
+    return sorted((r for r in rooms if r.instances), key=lambda r: (r.host.name, r.host.id))
+
+
+def bookable_hosts(hosts: Iterable[Host], shape: Shape) -> int:
+    """The number of hosts that match a shape and hold at least one instance of it when empty."""
+    return len(when_empty(hosts, shape))
+
+
+class LimitKind(enum.Enum):
+    """What can limit the number of instances of a shape that an empty host holds."""
+
+    #: The host is in another zone.
+    ZONE = "zone"
+    #: The host's properties don't satisfy a comparison that the shape requires.
+    PROPERTY = "property"
+    #: The host doesn't have a property that the shape compares.
+    MISSING_PROPERTY = "missing property"
+    #: A required trait is missing on every provider from which the instance would take something.
+    REQUIRED_TRAIT = "required trait"
+    #: All providers from which the instance could take something have a forbidden trait.
+    FORBIDDEN_TRAIT = "forbidden trait"
+    #: The amount that the host has of a resource class.
+    RESOURCE_CLASS = "resource class"
+    #: Each resource class by itself would suffice for another instance. But the host's providers
+    #: can't hold the request groups of another instance.
+    GROUPS = "groups"
+
+
+@dataclasses.dataclass(frozen=True)
+class HostLimit:
+    """A limit on the number of instances of a shape that an empty host holds."""
+
+    kind: LimitKind
+    #: The zone, the comparison, the property, the trait, or the resource class. For GROUPS, the
+    #: resource classes of the groups with a suffix.
+    name: str
+    #: How many instances the limit permits.
+    instances: int
+    #: For RESOURCE_CLASS, the names of the providers that have the class. For a trait, the names of
+    #: the providers whose traits were examined.
+    providers: tuple[str, ...] = ()
+    #: For RESOURCE_CLASS, how much of the class one instance takes.
+    asked: int | None = None
+    #: For RESOURCE_CLASS, how much of the class these providers have together.
+    capacity: int | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class HostLimits:
+    """How many instances of a shape a host holds when it is empty, and what limits the number."""
+
+    host: Host
+    instances: int
+    #: Sorted by the number of instances that they permit, the smallest number first.
+    limits: tuple[HostLimit, ...]
+
+    @property
+    def tightest(self) -> tuple[HostLimit, ...]:
+        """The limits that permit the fewest instances."""
+        return tuple(x for x in self.limits if x.instances == self.limits[0].instances)
+
+
+def limits(host: Host, shape: Shape) -> HostLimits:
+    """How many instances of a shape a host holds when it is empty, and all limits on the number."""
+    found = [
+        *_zone(host, shape),
+        *_properties(host, shape),
+        *_traits(host, shape.request),
+        *_classes(host, shape.request),
+    ]
+    alone = host.when_empty(shape.request)
+    if alone < min((limit.instances for limit in found), default=alone + 1):
+        groups = shape.request.suffixed or shape.request.groups
+        classes = sorted({cls for group in groups for cls, _ in group.resources})
+        found.append(HostLimit(LimitKind.GROUPS, ", ".join(classes), alone))
+    instances = alone if host.matches(shape) else 0
+    return HostLimits(host, instances, tuple(sorted(found, key=lambda limit: limit.instances)))
+
+
+def _zone(host: Host, shape: Shape) -> Iterator[HostLimit]:
+    if shape.availability_zone and shape.availability_zone != host.availability_zone:
+        yield HostLimit(LimitKind.ZONE, shape.availability_zone, 0)
+
+
+def _properties(host: Host, shape: Shape) -> Iterator[HostLimit]:
+    for comparison in shape.comparisons:
+        name, operator, value = comparison
+        if host.properties.get(name) is None:
+            yield HostLimit(LimitKind.MISSING_PROPERTY, name, 0)
+        elif not host_properties.satisfied([comparison], host.properties):
+            yield HostLimit(LimitKind.PROPERTY, f"{name} {operator} {value}", 0)
+
+
+def _traits(host: Host, request: PlacementRequest) -> Iterator[HostLimit]:
+    if host.has_traits(request):
+        return
+    root = host.providers_in_use[0]
+    for trait in sorted(request.root_required - root.traits):
+        yield HostLimit(LimitKind.REQUIRED_TRAIT, trait, 0, (root.name,))
+    for group in request.groups:
+        givers = _givers(host, group)
+        names = tuple(provider.name for provider in givers)
+        for trait in sorted(group.required.difference(*(p.traits for p in givers))):
+            yield HostLimit(LimitKind.REQUIRED_TRAIT, trait, 0, names)
+        for trait in sorted(group.forbidden.intersection(*(p.traits for p in givers))):
+            yield HostLimit(LimitKind.FORBIDDEN_TRAIT, trait, 0, names)
+
+
+def _givers(host: Host, group: Group) -> list[Provider]:
+    """The providers that have a resource class of the group. If there are none, the root."""
+    classes = {cls for cls, _ in group.resources}
+    own = host.providers_in_use
+    return [p for p in own if classes & p.inventories.keys()] or [own[0]]
+
+
+def _classes(host: Host, request: PlacementRequest) -> Iterator[HostLimit]:
+    for cls, amount in request.amounts.items():
+        givers = [p for p in host.providers_in_use if cls in p.inventories]
+        yield HostLimit(
+            LimitKind.RESOURCE_CLASS,
+            cls,
+            host.when_empty(request.only(cls)),
+            tuple(provider.name for provider in givers),
+            amount,
+            host.tree.capacity(cls),
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class Sharing:
+    """A flavor that shares hosts with another flavor, and the names of the shared hosts."""
+
+    flavor: Flavor
+    hosts: list[str]
+
+
+def sharing(rooms: Iterable[HostRoom], others: Iterable[Flavor]) -> list[Sharing]:
+    """The other flavors whose instances can be on at least one of the hosts of ``rooms``.
+
+    They are returned in the order of ``others``.
+    """
+    hosts = [room.host for room in rooms]
+    sharings = [
+        Sharing(flavor, [r.host.name for r in when_empty(hosts, flavor.shape)]) for flavor in others
+    ]
+    return [s for s in sharings if s.hosts]
+
+
+@dataclasses.dataclass(frozen=True)
+class FlavorUse:
+    """How many instances of a flavor are booked now, and how many during a span."""
+
+    #: Instances that are booked at the present moment.
+    now: int
+    #: The largest number of instances that is booked at any moment of the span.
+    peak: int
+    #: The sum of the times for which each instance is booked within the span. Two instances that
+    #: are booked for 3 hours make 6 hours.
+    time: datetime.timedelta
+
+    def utilisation(self, instances: int, window: timeline.Span) -> float | None:
+        """The booked share of the time that can be booked within ``window``.
+
+        The time that can be booked is the length of ``window`` times ``instances``. If all of this
+        time is booked, the share is 1.0. The share is above 1.0 if the flavor has lost slots or
+        hosts since the bookings were made.
+
+        :param instances: the number of instances that can be booked at the same time.
+        :returns: None if ``instances`` is 0.
+        """
+        return self.time / (instances * (window.end - window.start)) if instances else None
+
+
+@dataclasses.dataclass(frozen=True)
+class OverbookedSlots:
+    """More instances are booked than the flavor has slots."""
+
+    #: The largest number of instances that are booked at the same moment.
+    peak: int
+    #: From this moment on, the slots suffice.
+    until: datetime.datetime
+
+
+def overbooked(claims: Iterable[timeline.Claim], slots: int) -> OverbookedSlots | None:
+    """Whether claims take more than a number of slots at any moment, and until when."""
+    changes: Counter[datetime.datetime] = Counter()
+    for claim in claims:
+        changes[claim.span.start] += claim.amount
+        changes[claim.span.end] -= claim.amount
+    level = peak = 0
+    until = None
+    for moment, change in sorted(changes.items()):
+        if level > slots:
+            until = moment
+        level += change
+        peak = max(peak, level)
+    return OverbookedSlots(peak, until) if until else None
+
+
+def use(
+    claims: Sequence[timeline.Claim], window: timeline.Span, now: datetime.datetime
+) -> FlavorUse:
+    """How many instances are booked now and during ``window``.
+
+    :param claims: the claims on the flavor's slots.
+    """
+    time = sum(
+        (
+            claim.amount * (min(claim.span.end, window.end) - max(claim.span.start, window.start))
+            for claim in claims
+            if claim.span.overlaps(window)
+        ),
+        times.NO_TIME,
+    )
+    present = timeline.Span(now, now + times.MINUTE)
+    return FlavorUse(timeline.peak(claims, present), timeline.peak(claims, window), time)
+
+
+def most_instances(rooms: Sequence[int], affinity: bool | None) -> int:
+    """The largest number of instances that one booking can have on a set of hosts.
+
+    :param rooms: the number of instances that fit on each host.
+    """
+    if affinity is None:
+        return sum(rooms)
+    return max(rooms, default=0) if affinity else sum(1 for room in rooms if room)

@@ -1,0 +1,408 @@
+"""Chooses the hosts of a booking, and finds the times at which hosts have room for one.
+
+All functions work on a snapshot of the hosts and of what is already booked on them.
+"""
+
+import dataclasses
+import datetime
+import functools
+import itertools
+from collections import Counter
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+
+from warre_blazar import times
+from warre_blazar.domain import timeline
+from warre_blazar.domain.flavors.request_groups import PlacementRequest
+from warre_blazar.domain.hosts import provider_search
+from warre_blazar.domain.hosts.hosts import Host
+from warre_blazar.domain.hosts.shared_room import HostGroup
+
+
+@dataclasses.dataclass(frozen=True)
+class Packing:
+    """How a booking's instances are distributed over hosts."""
+
+    #: True: each host in turn gets one instance, the emptiest host first. False: the hosts are
+    #: filled one after the other, the fullest host first. How full a host is, is the share of it
+    #: that is held at about the time of the booking (``around``).
+    spread: bool = False
+    #: True: all instances are on one host. False: each instance is on a host of its own. None: the
+    #: instances may be on any hosts.
+    affinity: bool | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Wanted:
+    """The instances of a booking that need hosts."""
+
+    #: What one instance asks for.
+    request: PlacementRequest
+    count: int
+    window: timeline.Span
+    #: Another span throughout which the instances must fit.
+    also: timeline.Span | None = None
+    #: For a booking that already has hosts: its instances by host id.
+    preferred: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    packing: Packing = Packing()
+
+    @property
+    def spans(self) -> list[timeline.Span]:
+        """The times of the instances, as spans that don't overlap."""
+        return [self.window] if self.also is None else timeline.union(self.window, self.also)
+
+
+def around(window: timeline.Span) -> timeline.Span:
+    """The time in which the holdings of hosts decide about their order for a booking.
+
+    It is the booking's time, and half of its length before and after it, at most a day. A host that
+    is full right before and after a booking would otherwise have gaps there that are too short for
+    most bookings. ``benchmarks/pack.py`` compares this with other rules.
+    """
+    margin = min((window.end - window.start) / 2, times.HOST_CHOICE_MARGIN)
+    try:
+        return timeline.Span(window.start - margin, window.end + margin)
+    except OverflowError:
+        return window
+
+
+def choose(
+    hosts: Sequence[Host],
+    wanted: Wanted,
+    complete: Callable[[Sequence[Host]], Iterable[Host]] = lambda hosts: hosts,
+) -> tuple[dict[str, int], int]:
+    """Choose hosts for instances, or for fewer of them if there isn't room for all of them.
+
+    If the booking already has instances on a host, they stay there as far as the host has room.
+    The other instances go where ``wanted.packing`` says: by default to the fullest hosts first, so
+    that whole hosts stay free for other bookings. Hosts that are equally full are sorted by name,
+    so that the choice is repeatable.
+
+    :param hosts: the hosts, with all holdings during the times of the instances, and during
+        ``around(wanted.window)``.
+    :param complete: returns hosts with their holdings at any time.
+    :returns: instances by host id, and their sum, which is at most ``wanted.count``.
+    """
+    choice = _Choice(hosts, wanted)
+    with provider_search.bounded():
+        while True:
+            chosen = choice.make()
+            unsure = choice.unsure(chosen)
+            if not unsure:
+                return chosen, sum(chosen.values())
+            for host in complete(unsure):
+                choice.limit(host)
+
+
+def choose_whole(
+    hosts: Iterable[Host], window: timeline.Span, count: int, preferred: Collection[str] = ()
+) -> list[str]:
+    """Choose hosts on which nothing is held throughout a span, or fewer of them than asked for.
+
+    :param hosts: the hosts, with all holdings during ``around(window)``. Those on which most
+        reservations are held shortly before or after the span come first.
+    :param preferred: the ids of hosts that come before all others.
+    :returns: the ids of the hosts, at most ``count``.
+    """
+    free = [host for host in hosts if not any(held.span.overlaps(window) for held in host.holdings)]
+    free.sort(key=lambda h: (h.id not in preferred, -len(h.holdings), h.name, h.id))
+    return [host.id for host in free[:count]]
+
+
+class _Choice:
+    """Chooses hosts. What is found out about hosts after a choice limits the next one."""
+
+    def __init__(self, hosts: Sequence[Host], wanted: Wanted) -> None:
+        self._wanted = wanted
+        # The room and the fullness of a host both come from one sweep over its holdings.
+        near = around(wanted.window)
+        self._swept = {host.id: host.swept(wanted.request, near) for host in hosts}
+        swept, first = self._swept, 1 if wanted.packing.spread else -1
+        self._order = sorted(hosts, key=lambda h: (first * swept[h.id].fullness(), h.name, h.id))
+        #: By host id, how many instances fit at each moment.
+        self._rooms: dict[str, int] = {}
+        #: By host id, how many instances can stay on the host's providers.
+        self._limits: dict[str, int] = {}
+
+    def _room(self, host: Host) -> int:
+        wanted = self._wanted
+        room = self._rooms.get(host.id)
+        if room is None:
+            room = self._swept[host.id].room(wanted.window)
+            if wanted.also and wanted.also != wanted.window:
+                room = min(room, host.room(wanted.request, wanted.also))
+            self._rooms[host.id] = room
+        return min(room, self._limits.get(host.id, room))
+
+    def make(self) -> dict[str, int]:
+        """Choose hosts, and return the instances by host id."""
+        count, preferred, packing = (
+            self._wanted.count,
+            self._wanted.preferred,
+            self._wanted.packing,
+        )
+        order = self._order
+        if packing == Packing():
+            rooms = _rooms_for(order, self._room, count, preferred)
+        else:
+            rooms = {host.id: self._room(host) for host in order}
+        if packing.affinity is False:
+            rooms = {host_id: min(room, 1) for host_id, room in rooms.items()}
+        elif packing.affinity and order:
+            # All instances go to the host with the most room. Room for more than ``count`` doesn't
+            # matter. Among equal hosts, a host that the booking already has is preferred, and after
+            # that the first host in order.
+            sole = max(order, key=lambda h: (min(rooms[h.id], count), h.id in preferred))
+            order = [sole]
+        ids = [host.id for host in order if host.id in rooms]
+        kept = {i: min(preferred[i], rooms[i]) for i in ids if i in preferred}
+        chosen: dict[str, int] = {}
+        _fill(chosen, kept, count, at_once=count)
+        # Packing fills each host before it goes on to the next. Spreading puts one instance on each
+        # host, round after round.
+        at_once = 1 if packing.spread else count
+        _fill(chosen, {i: rooms[i] for i in ids}, count, at_once=at_once)
+        return chosen
+
+    def unsure(self, chosen: Mapping[str, int]) -> list[Host]:
+        """Hosts of which it isn't known yet how many instances can stay on their providers.
+
+        The result is empty if this is known of all chosen hosts. If not, it also has as many other
+        hosts as were limited before. So a choice takes few rounds even if nothing can stay on most
+        hosts.
+        """
+        unknown = [
+            host
+            for host in self._order
+            if host.id not in self._limits and host.is_contested(self._wanted.request)
+        ]
+        unsure = [host for host in unknown if host.id in chosen]
+        if unsure:
+            others = (host for host in unknown if host.id not in chosen and self._room(host) > 0)
+            unsure += itertools.islice(others, len(self._limits))
+        return unsure
+
+    def limit(self, host: Host) -> None:
+        """Find out how many instances can stay on a host's providers.
+
+        :param host: a host of ``unsure``, with its holdings at any time.
+        """
+        wanted = self._wanted
+        most = min(wanted.count, self._rooms[host.id])
+        self._limits[host.id] = host.lasting_room(wanted.request, wanted.spans, most)
+
+
+def _rooms_for(
+    order: Sequence[Host], room: Callable[[Host], int], count: int, preferred: Mapping[str, int]
+) -> dict[str, int]:
+    """The rooms of those hosts that a booking may get if hosts are filled one after the other.
+
+    The room on other hosts doesn't matter, and may take a long search.
+
+    :param order: the hosts in the order in which they are filled.
+    :param room: tells how many instances fit on a host.
+    """
+    rooms = {host.id: room(host) for host in order if host.id in preferred}
+    found = sum(min(preferred[host_id], n) for host_id, n in rooms.items())
+    for host in order:
+        if found >= count:
+            break
+        if host.id not in rooms:
+            rooms[host.id] = room(host)
+        found += rooms[host.id] - min(preferred.get(host.id, 0), rooms[host.id])
+    return rooms
+
+
+def kept(held: Mapping[str, int], used: Mapping[str, int], count: int) -> dict[str, int]:
+    """Choose the instances that a booking keeps when it gives up some of them.
+
+    The hosts with the most servers keep their instances first, and after them the hosts with the
+    most instances. In this way whole hosts become free. Each mapping has numbers of instances, by
+    host id.
+
+    :param held: the instances that the booking has.
+    :param used: how many of these instances have servers. Instances with servers stay.
+    :param count: how many instances the booking is to keep.
+    :returns: the instances to keep. Their number is ``count``, or more if more instances have
+        servers.
+    """
+    chosen = {i: min(used[i], n) for i, n in held.items() if used.get(i)}
+    order = sorted(held, key=lambda i: (-chosen.get(i, 0), -held[i], i))
+    _fill(chosen, {i: held[i] for i in order}, max(count, sum(chosen.values())), at_once=count)
+    return chosen
+
+
+def _fill(chosen: dict[str, int], rooms: Mapping[str, int], count: int, at_once: int) -> None:
+    """Add instances to ``chosen``, until it has ``count`` instances or the hosts have no room left.
+
+    :param rooms: by host id, how many instances the host may have in all. The order of the hosts is
+        the order of preference.
+    :param at_once: how many instances a host gets before it is the next host's turn.
+    """
+    left = count - sum(chosen.values())
+    while left and (more := {i: n for i, n in _more(chosen, rooms).items() if n > 0}):
+        # As many rounds as all of these hosts have room for are one step.
+        rounds = max(min(*more.values(), left // len(more)), 1) if at_once == 1 else 1
+        for host_id, room in more.items():
+            added = min(room, left, at_once * rounds)
+            if added:
+                chosen[host_id] = chosen.get(host_id, 0) + added
+                left -= added
+
+
+def _more(chosen: Mapping[str, int], rooms: Mapping[str, int]) -> dict[str, int]:
+    """How many more instances each host may have."""
+    return {host_id: room - chosen.get(host_id, 0) for host_id, room in rooms.items()}
+
+
+def free_spans(
+    hosts: Sequence[Host],
+    request: PlacementRequest,
+    count: int,
+    window: timeline.Span,
+    affinity: bool | None = None,
+) -> list[timeline.Span]:
+    """The spans within ``window`` throughout which ``count`` more instances fit on the hosts.
+
+    Each span is as long as possible. The spans may overlap.
+
+    :param request: what one instance asks for.
+    :param affinity: as in ``Packing``.
+    """
+    return FreeSpans(HostGroup(hosts), request, count, window, affinity).of(count)
+
+
+class FreeSpans:
+    """When instances fit on a group of hosts, for any number of instances up to a largest one.
+
+    The other parameters are those of ``free_spans``.
+    """
+
+    def __init__(
+        self,
+        group: HostGroup,
+        request: PlacementRequest,
+        most: int,
+        window: timeline.Span,
+        affinity: bool | None = None,
+    ) -> None:
+        self._hosts, self._group = group.hosts, group
+        self._request, self._window = request, window
+        self._most, self._affinity = 1 if affinity is False else most, affinity
+
+    def of(self, count: int, least: datetime.timedelta = times.NO_TIME) -> list[timeline.Span]:
+        """The spans throughout which ``count`` more instances fit.
+
+        :param least: spans that are shorter may be left out.
+        """
+        with provider_search.bounded():
+            if self._has_places:
+                request, window = self._request, self._window
+                return _spans_of_levels(self._hosts, request, count, window, self._affinity)
+            # Instances stay on their hosts. So each instance of a booking needs a time that
+            # contains the booking, and at which its host has room for it beside those of the
+            # booking's instances that are on the host too.
+            first, last = (count if self._affinity else 1), min(count, self._most)
+            needed = 1 if self._affinity else count
+            room = self._group.during(self._window)
+            return room.spans(self._request, first, last, needed, least)
+
+    def most(self, span: timeline.Span, limit: int) -> int:
+        """The largest number of instances that fit throughout a part of the window.
+
+        :param limit: larger numbers don't matter.
+        """
+        request, affinity = self._request, self._affinity
+        if not self._group.is_contested(request):
+            return self._group.during(self._window).most(request, span, limit, affinity)
+        total, largest = 0, 0
+        with provider_search.bounded():
+            for host in self._hosts:
+                room = min(self._levels[host.id].lowest(span), limit)
+                if room and self._has_places:
+                    room = host.lasting_room(request, [span], room)
+                if affinity is False:
+                    room = min(room, 1)
+                total, largest = total + room, max(largest, room)
+        return min(largest if affinity else total, limit)
+
+    @functools.cached_property
+    def _levels(self) -> dict[str, timeline.Levels]:
+        """How many instances fit on each host at each moment, by host id."""
+        request, window = self._request, self._window
+        return {host.id: host.momentary(request, window) for host in self._hosts}
+
+    @functools.cached_property
+    def _has_places(self) -> bool:
+        return self._group.has_places(self._request)
+
+
+def _spans_of_levels(
+    hosts: Sequence[Host],
+    request: PlacementRequest,
+    count: int,
+    window: timeline.Span,
+    affinity: bool | None,
+) -> list[timeline.Span]:
+    levels = [host.levels(request, window) for host in hosts]
+    if affinity:
+        alone = [timeline.maximal_spans([level], count, window) for level in levels]
+        return timeline.widest(span for spans in alone for span in spans)
+    if affinity is False:
+        levels = [level.at_most(1) for level in levels]
+    return timeline.maximal_spans(levels, count, window)
+
+
+class Rooms:
+    """The room on hosts throughout a span, for any number of requests.
+
+    Most hosts of a site are alike. If hosts have equal providers, and the same is held on them, the
+    room for a request is computed once for all of them.
+    """
+
+    def __init__(
+        self, hosts: Iterable[Host], complete: Mapping[str, Host], window: timeline.Span
+    ) -> None:
+        """
+        :param hosts: the hosts, with all holdings during the window.
+        :param complete: by host id, each host that is contested by one of the requests, with its
+            holdings at any time.
+        """
+        self._window = window
+        self._complete = complete
+        self._hosts = [self._during(host) for host in hosts]
+        self._known: dict[Hashable, int] = {}
+
+    def _during(self, host: Host) -> tuple[Host, Hashable]:
+        """The host with what is held on it during the window, and a key of what is held."""
+        first, last = self._window.start, self._window.end
+        held = [holding for holding in host.holdings if holding.span.overlaps(self._window)]
+        closed = [holding for holding in host.closed if holding.span.overlaps(self._window)]
+        kinds = Counter(
+            (max(span.start, first), min(span.end, last), request)
+            for _, span, request in [*held, *closed]
+        )
+        return host.holding(held), frozenset(kinds.items())
+
+    def room(self, request: PlacementRequest, among: Collection[str], most: int) -> int:
+        """How many more instances of a request fit on some of the hosts.
+
+        :param among: the ids of these hosts.
+        :param most: larger numbers don't matter.
+        """
+        found = 0
+        with provider_search.bounded():
+            for host, held in self._hosts:
+                if found >= most:
+                    break
+                if host.id in among:
+                    found += self._on(host, held, request)
+        return min(found, most)
+
+    def _on(self, host: Host, held: Hashable, request: PlacementRequest) -> int:
+        key = (host.tree, held, request)
+        room = self._known.get(key)
+        if room is None:
+            if host.is_contested(request):
+                return self._complete[host.id].levels(request, self._window).lowest()
+            room = self._known[key] = host.room(request, self._window)
+        return room

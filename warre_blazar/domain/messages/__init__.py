@@ -1,0 +1,1 @@
+"""Messages and notifications about what happens to reservations."""

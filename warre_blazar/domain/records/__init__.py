@@ -1,0 +1,1 @@
+"""Records: what has happened, for usage, metrics and the history."""

@@ -1,0 +1,1 @@
+"""Running: starts, ends and deletes leases at their time, and repairs interrupted leases."""

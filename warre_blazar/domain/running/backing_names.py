@@ -1,0 +1,142 @@
+"""Names and contents of a reservation's backing: its Nova flavor, aggregate and resource class.
+
+The names follow Blazar's conventions, because blazar-nova's scheduler filter and Blazar's own
+plugins find flavors, aggregates and resource classes by these names.
+"""
+
+import re
+from typing import Any
+
+from warre_blazar.domain.flavors.flavor import Shape
+
+FLAVOR_PREFIX = "reservation:"
+#: In an aggregate's metadata, the value of this key is the reservation's id.
+AGGREGATE_KEY = "reservation"
+AGGREGATE_SPEC = f"aggregate_instance_extra_specs:{AGGREGATE_KEY}"
+#: In an aggregate's metadata, the value of this key is a project's id. Only this project may boot
+#: servers on the aggregate's hosts.
+PROJECT_KEY = "filter_tenant_id"
+_OWNER_KEY = "blazar:owner"
+_CLASS_PREFIX = "CUSTOM_RESERVATION_"
+#: When a host is registered, Blazar makes a resource provider below the host's own provider. The
+#: name of Blazar's provider is this prefix and the host's hypervisor hostname.
+PROVIDER_PREFIX = "blazar_"
+
+_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z")
+
+
+def resource_class(reservation_id: str) -> str:
+    """The name of a reservation's resource class. Each server of the reservation takes 1 of it."""
+    return _CLASS_PREFIX + reservation_id.upper().replace("-", "_")
+
+
+def nova_flavor_id(reservation_id: str) -> str:
+    """The id of a reservation's Nova flavor: the reservation's id without its dashes.
+
+    The two ids differ because clients of Warre expect a reservation and its Nova flavor to have
+    different ids.
+    """
+    return reservation_id.replace("-", "")
+
+
+def of_class(name: str) -> str | None:
+    """The id of the reservation to which a resource class belongs. None for other classes."""
+    if not name.startswith(_CLASS_PREFIX):
+        return None
+    return _reservation_id(name.removeprefix(_CLASS_PREFIX).lower().replace("_", "-"))
+
+
+def of_flavor(name: str) -> str | None:
+    """The id of the reservation to which a Nova flavor belongs. None for other Nova flavors.
+
+    :param name: the Nova flavor's name.
+    """
+    if not name.startswith(FLAVOR_PREFIX):
+        return None
+    return _reservation_id(name.removeprefix(FLAVOR_PREFIX))
+
+
+def of_aggregate(name: str, metadata: dict[str, str]) -> str | None:
+    """The id of the reservation to which an aggregate belongs.
+
+    The result is None if the aggregate doesn't belong to a reservation of instances. The aggregate
+    of a physical:host reservation has an id as its name too, but different metadata. An aggregate
+    whose name is an id and that has no metadata counts as the aggregate of a reservation of
+    instances. If a booking is interrupted before it sets the metadata, such an aggregate remains.
+    """
+    return _reservation_id(name) if metadata.get(AGGREGATE_KEY) == name or not metadata else None
+
+
+def _reservation_id(text: str) -> str | None:
+    return text if _ID.match(text) else None
+
+
+#: Keys of an aggregate's metadata to which Nova gives another meaning: the zone of the hosts, and
+#: (as a prefix) the only projects that may use the hosts.
+_MEANINGFUL = ("availability_zone", PROJECT_KEY)
+#: The operators of Nova's filter that are true if a host's value equals the extra spec's operand.
+_EQUAL_SUFFICES = frozenset({"=", "==", ">=", "<=", "s==", "s>=", "s<=", "<in>", "<or>"})
+#: The operators of Nova's filter that no value of ours is meant to satisfy.
+_OTHERS = frozenset({"!=", "s!=", "s<", "s>"})
+
+
+def metadata_for(key: str, value: str) -> str | None:
+    """The value in an aggregate's metadata with which an extra spec lets servers on the hosts.
+
+    Nova's AggregateInstanceExtraSpecsFilter compares each extra spec whose key has no colon with
+    the metadata of the host's aggregates. The value of the extra spec may begin with an operator.
+    The rules are those of Nova 34 (``nova/scheduler/filters/extra_specs_ops.py``).
+
+    :returns: None if the filter doesn't look at the extra spec, or if the extra spec can only be
+        about aggregates of the site.
+    """
+    if ":" in key or key == AGGREGATE_KEY or key.startswith(_MEANINGFUL):
+        return None
+    operator, *operands = value.split() or [""]
+    if operator in _EQUAL_SUFFICES:
+        return operands[0] if operands else None
+    if operator == "<all-in>":
+        return " ".join(operands)
+    return None if operator in _OTHERS else value
+
+
+def aggregate_metadata(reservation_id: str, project_id: str, shape: Shape) -> dict[str, str]:
+    """The metadata of a reservation's aggregate.
+
+    They satisfy Nova's AggregateInstanceExtraSpecsFilter for the extra specs of the reservation's
+    Nova flavor.
+    """
+    wanted = {key: metadata_for(key, value) for key, value in shape.extra_specs.items()}
+    return {
+        **{key: value for key, value in wanted.items() if value is not None},
+        AGGREGATE_KEY: reservation_id,
+        PROJECT_KEY: project_id,
+        _OWNER_KEY: project_id,
+    }
+
+
+def flavor_specs(reservation_id: str, shape: Shape) -> dict[str, str]:
+    """The extra specs of a reservation's Nova flavor."""
+    return {
+        **shape.extra_specs,
+        AGGREGATE_SPEC: reservation_id,
+        f"resources:{resource_class(reservation_id)}": "1",
+    }
+
+
+def inventory(instances: int) -> dict[str, Any]:
+    """The inventory that a host has of a reservation's resource class.
+
+    The fields and values are exactly those that Placement returns, so that inventories can be
+    compared.
+
+    :param instances: how many instances the reservation has on the host.
+    """
+    return {
+        "total": instances,
+        "reserved": 0,
+        "min_unit": 1,
+        "max_unit": 1,
+        "step_size": 1,
+        "allocation_ratio": 1.0,
+    }

@@ -1,0 +1,103 @@
+"""Snapshots: the images that are made of servers before their reservation ends."""
+
+import dataclasses
+import datetime
+import enum
+from collections.abc import Mapping
+from typing import Any
+
+from warre_blazar.domain.messages.notices import time_text
+
+#: Nova accepts longer names, but nobody reads them.
+_LONGEST_PART = 100
+
+
+class Status(enum.Enum):
+    """How far a snapshot has come."""
+
+    #: It is still to be requested, or the last attempt has failed.
+    WAITING = "waiting"
+    #: Nova is making the image.
+    SAVING = "saving"
+    SAVED = "saved"
+    #: There is no image, and no further attempt is made.
+    FAILED = "failed"
+
+
+#: Something is left to do.
+UNFINISHED = (Status.WAITING, Status.SAVING)
+
+
+@dataclasses.dataclass(frozen=True)
+class ServerToSave:
+    """A server of a reservation in Nova."""
+
+    id: str
+    name: str
+    #: Whether its disk is a volume. An image of such a server doesn't have its data.
+    on_volume: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class ServerSnapshot:
+    """A snapshot of a server. It needn't exist yet."""
+
+    #: The id of Blazar's reservation.
+    reservation_id: str
+    #: The id of the server. Empty: this stands for servers that couldn't be found.
+    server_id: str
+    #: Distinguishes the snapshots of one server. The first one has the number 1.
+    number: int
+    #: The project that the image is for.
+    project_id: str
+    server_name: str | None
+    status: Status
+    #: When it was noticed that the snapshot has to be made, as a naive datetime in UTC.
+    at: datetime.datetime
+    image_id: str | None = None
+    #: Why there is no image, or what is wrong with it.
+    error: str | None = None
+    #: How many attempts have begun.
+    attempts: int = 0
+    #: When the next attempt is due. None: at once. Of a saved snapshot: when a manager saw that its
+    #: image was complete.
+    next_at: datetime.datetime | None = None
+
+    def document(self) -> dict[str, Any]:
+        """What the API and notices say about it."""
+        return {
+            "server": self.server_id or None,
+            "server_name": self.server_name,
+            "image": self.image_id,
+            "status": self.status.value,
+            "error": self.error,
+            "at": time_text(self.at),
+        }
+
+
+def image_name(snapshot: ServerSnapshot, reservation_name: str | None) -> str:
+    """The name of the image: the reservation, the server and the time."""
+    reservation = reservation_name or f"reservation {snapshot.reservation_id[:8]}"
+    parts = [_part(reservation), _part(snapshot.server_name or snapshot.server_id)]
+    return ", ".join([*parts, f"{snapshot.at:%Y-%m-%d %H:%M} UTC"])
+
+
+def _part(text: str) -> str:
+    return plain(text)[:_LONGEST_PART].strip() or "?"
+
+
+def plain(text: str) -> str:
+    """A text without the characters that Nova refuses in names.
+
+    Some databases can't store these characters either.
+    """
+    return "".join(c if c.isprintable() and c < "\uffff" else "?" for c in text)
+
+
+def image_properties(snapshot: ServerSnapshot) -> Mapping[str, str]:
+    """The properties of the image, by which it is found again."""
+    return {
+        "warre_reservation": snapshot.reservation_id,
+        "warre_server": snapshot.server_id,
+        "warre_snapshot": str(snapshot.number),
+    }

@@ -1,0 +1,80 @@
+"""The audit: compares this package's tables, Blazar's tables, Nova, Placement and Keystone.
+
+``looking`` reads all of them and compares them with the functions of ``domain.audit``. ``mending``
+repairs the differences. An audit can run while managers are running. It looks twice, and reports
+only the differences that it has found both times. It leaves out leases that a manager is working
+on. Before each write, it checks that the rows that it has read haven't changed.
+"""
+
+import dataclasses
+import datetime
+from collections.abc import Callable, Mapping, Sequence
+
+from warre_blazar import times, waiting
+from warre_blazar.domain.audit.differences import Difference, Needs, in_both
+from warre_blazar.services.audit import looking, mending
+from warre_blazar.services.audit.looking import Look
+
+
+@dataclasses.dataclass(frozen=True)
+class Result:
+    """What an audit has found and mended."""
+
+    #: The differences that remain at the end.
+    left: Sequence[Difference]
+    #: The differences that were mended, or that a manager was asked to mend.
+    mended: Sequence[Difference]
+    #: Why a difference couldn't be mended, by the difference's key.
+    failures: Mapping[tuple[object, str], str]
+    #: Why a service couldn't be read, by the service's name.
+    away: Mapping[str, str]
+
+
+@dataclasses.dataclass(frozen=True)
+class Audit:
+    """An audit with its settings and clock."""
+
+    #: A function of the number of a lease's reservations. It returns the time, in seconds, that
+    #: work on the lease usually takes at most.
+    patience: Callable[[int], float]
+    #: Seconds to wait until servers are deleted.
+    server_patience: float
+    #: A trust that is made for a booking appears in the tables within this many seconds.
+    trust_grace: float
+    neighbors: looking.Neighbors
+    #: Lets a manager delete a lease, whose id is the argument.
+    delete_lease: Callable[[str], None]
+    now: Callable[[], datetime.datetime]
+    sleep: Callable[[float], None] = waiting.sleep
+
+    def look(self) -> tuple[list[Difference], Look]:
+        """Look twice, and return the differences that were found both times, and the last look.
+
+        If the first look finds no difference, there is no second look.
+        """
+        first = looking.look(self.now(), self.patience, self.neighbors)
+        before = looking.differences(first)
+        if not before:
+            return [], first
+        self.sleep(times.AUDIT_PAUSE)
+        second = looking.look(self.now(), self.patience, self.neighbors)
+        return in_both(before, looking.differences(second)), second
+
+    def run(self, allowed: frozenset[Needs] = frozenset()) -> Result:
+        """Find the differences, and mend those that may be mended.
+
+        :param allowed: the permissions that the operator gave. A difference is mended if the
+            permission that it needs is among them.
+        """
+        differences, look = self.look()
+        todo = [difference for difference in differences if difference.rule.needs in allowed]
+        if not todo:
+            return Result(differences, [], {}, look.away)
+        mender = mending.Mender(
+            self.now, self.server_patience, self.trust_grace, self.delete_lease, self.sleep
+        )
+        failures = mender.mend(todo)
+        left, last = self.look()
+        left_keys = {difference.key for difference in left}
+        mended = [difference for difference in todo if difference.key not in left_keys]
+        return Result(left, mended, failures, {**look.away, **last.away})

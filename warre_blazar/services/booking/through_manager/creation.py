@@ -1,0 +1,163 @@
+"""Creates reservations for the API, by calls to Blazar's manager.
+
+The manager decides whether a request is fulfilled. The API only checks a request beforehand, so
+that it can refuse the request sooner.
+"""
+
+import contextlib
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+from blazar.db import api as db_api
+from oslo_log import log as logging
+from oslo_utils import uuidutils
+
+from warre_blazar import texts, times, waiting
+from warre_blazar.domain.booking import reservation_states
+from warre_blazar.domain.booking.reservation import Reservation
+from warre_blazar.domain.flavors.flavor import RESOURCE_TYPE, Flavor
+from warre_blazar.domain.records.refusals import Asked
+from warre_blazar.domain.running import lease_states
+from warre_blazar.errors import exceptions
+from warre_blazar.openstack import manager
+from warre_blazar.services.booking import admission, lookup
+from warre_blazar.services.booking.through_manager.manager_calls import (
+    LEASE_TIME,
+    check_alive,
+    seen,
+)
+from warre_blazar.services.caller import Caller
+from warre_blazar.services.records import refusals
+
+LOG = logging.getLogger(__name__)
+
+
+def create(
+    caller: Caller, request: admission.BookingRequest, lease_id: str | None = None
+) -> tuple[Reservation, Flavor]:
+    """Book what a request asks for.
+
+    :param lease_id: the id for the new lease. None: any new id.
+    :returns: the reservation and its flavor. The reservation may still be PENDING_CREATE if the
+        manager didn't answer in time.
+    :raises NoAnswer: it isn't known whether the request will be booked.
+    :raises WarreError: another error. In that case nothing is booked.
+    """
+    # The manager checks the request again. Because of the check here, most refusals need no call of
+    # the manager. The manager writes down what it refuses itself.
+    lookup.check_labels(request.labels)
+    asked = Asked(request.project_id, caller.user_id, request.flavor, request.count, request.span)
+    with refusals.recorded(asked, request.conditions.refusals_kept):
+        decision = admission.check(request)
+    lease_id = lease_id or uuidutils.generate_uuid()
+    optional = {
+        **dataclasses.asdict(request.labels),
+        "before_end": request.before_end,
+        "wait_id": request.wait_id,
+    }
+    if request.series:
+        optional |= {
+            "series_id": request.series.series_id,
+            "series_work": request.series.work_id,
+        }
+    if request.movable_hours:
+        optional["movable_hours"] = request.movable_hours
+    reservation = {
+        "resource_type": RESOURCE_TYPE,
+        "flavor_id": request.flavor,
+        "amount": request.count,
+        "affinity": request.affinity,
+        **{k: v for k, v in optional.items() if v is not None},
+    }
+    values = {
+        "id": lease_id,
+        "name": f"reservation-{lease_id}",
+        "start_date": request.span.start.strftime(LEASE_TIME),
+        "end_date": request.span.end.strftime(LEASE_TIME),
+        "user_id": caller.user_id,
+        "trust_id": None,
+        "events": [],
+        "reservations": [reservation],
+    }
+    check_alive()
+    lease = None
+    try:
+        with contextlib.suppress(manager.ManagerSilent):
+            lease = manager.create_lease(caller.context, values)
+    except exceptions.WarreError as error:
+        if booked := _booked_despite(error, lease_id):
+            return lookup.with_flavor(booked, decision.flavor)
+        raise
+    if lease is not None:
+        created = seen(lambda: _created(lease_id), _not_known(lease_id))
+        return lookup.with_flavor(created or _from_answer(lease, decision), decision.flavor)
+    pending = lookup.get_by_lease(lease_id)
+    if pending is None:
+        raise _not_known(lease_id)
+    return lookup.with_flavor(pending, decision.flavor)
+
+
+def find(lease_id: str) -> tuple[Reservation, Flavor] | None:
+    """The reservation that a request has created, and its flavor. It may have been deleted since.
+
+    If the manager is creating it at this moment, this function waits for the manager.
+
+    :returns: None if there is no such lease, also because its creation has just failed.
+    """
+    waiting.until(lambda: not _is_being_created(lease_id), times.CREATED_WITHIN, times.PROBED_EVERY)
+    return lookup.ever_in_lease(lease_id)
+
+
+def _is_being_created(lease_id: str) -> bool:
+    lease = db_api.lease_get(lease_id)
+    return lease is not None and lease["status"] == lease_states.CREATING
+
+
+def _not_known(lease_id: str) -> exceptions.NoAnswer:
+    lease_name = f"reservation-{lease_id}"
+    return exceptions.NoAnswer(lease_name, texts.services.OWN_BOOKED())
+
+
+def _booked_despite(error: exceptions.WarreError, lease_id: str) -> Reservation | None:
+    """The reservation, if the manager has booked it although it answered with an error.
+
+    For example, the database may have committed the manager's last write, but the connection was
+    lost before the manager heard of that.
+    """
+    if isinstance(error, exceptions.Refused):
+        return None
+    booked = seen(lambda: _created(lease_id), _not_known(lease_id))
+    if booked:
+        LOG.warning("Lease %s was created in spite of an error: %s", lease_id, error)
+    return booked
+
+
+def _created(lease_id: str) -> Reservation | None:
+    """The reservation, if the manager's writes can already be read from the database."""
+    found = lookup.get_by_lease(lease_id)
+    return found if found and found.state != reservation_states.PENDING_CREATE else None
+
+
+def _from_answer(lease: Mapping[str, Any], decision: admission.BookingDecision) -> Reservation:
+    """The reservation as the manager's answer describes it, if the database doesn't show it yet."""
+    request, flavor = decision.request, decision.flavor
+    (answered,) = lease["reservations"]
+    return Reservation(
+        id=answered["id"],
+        reservation_id=answered["id"],
+        lease_id=lease["id"],
+        lease_name=lease["name"],
+        flavor_id=flavor.id,
+        instance_count=request.count,
+        shape=flavor.shape,
+        span=request.span,
+        project_id=request.project_id,
+        user_id=lease["user_id"],
+        state=reservation_states.ALLOCATED,
+        status_reason=None,
+        created_at=request.now,
+        affinity=request.affinity,
+        labels=request.labels,
+        series_id=request.series.series_id if request.series else None,
+    )

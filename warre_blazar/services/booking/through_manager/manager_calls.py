@@ -1,0 +1,162 @@
+"""Calls Blazar's manager for the API, and finds out what became of a call.
+
+The manager may answer late or not at all, it may fail after its work was done, and in a Galera
+cluster the API's node may show its work later than the manager's node.
+"""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from blazar.db import api as db_api
+from oslo_db import exception as db_exc
+from oslo_utils import timeutils
+
+from warre_blazar import texts, times, waiting
+from warre_blazar.db import session
+from warre_blazar.db.running import executions, lease_workers, leases
+from warre_blazar.domain.booking import reservation_states
+from warre_blazar.domain.booking.reservation import Reservation
+from warre_blazar.domain.running import lease_states
+from warre_blazar.errors import exceptions
+from warre_blazar.openstack import manager
+from warre_blazar.services.caller import Caller
+from warre_blazar.services.running import repair
+
+T = TypeVar("T")
+
+#: The format of times in requests to Blazar's manager.
+LEASE_TIME = "%Y-%m-%d %H:%M"
+_BEING_CHANGED = (lease_states.UPDATING, lease_states.DELETING)
+
+
+def seen(probe: Callable[[], T | None], not_known: exceptions.NoAnswer) -> T | None:
+    """What the API reads of a manager's writes, as soon as it can read them.
+
+    The manager has done its work, or may have. So an outage of the database doesn't say that
+    nothing was done: reading is tried again.
+
+    :param not_known: the error if the database can't be read.
+    """
+    failure: Exception | None = None
+
+    def read() -> T | None:
+        nonlocal failure
+        try:
+            failure = None
+            return probe()
+        except db_exc.DBError as error:
+            failure = error
+            return None
+
+    found = waiting.until(read, times.SEEN_WITHIN, times.PROBED_EVERY)
+    if found is None and failure is not None:
+        raise not_known from failure
+    return found
+
+
+def check_alive() -> None:
+    """Check that a manager lives, so that no request waits in vain for an answer.
+
+    If no manager has ever had a heartbeat, there may be managers without this package's plugin.
+
+    :raises ServiceUnavailable: the heartbeats of all managers have stopped.
+    """
+    with session.reader() as db:
+        silence = executions.silence(db)
+    if silence is not None and silence > times.DEAD_AFTER:
+        raise exceptions.ServiceUnavailable(
+            "The reservation manager", texts.services.SILENT(seconds=silence)
+        )
+
+
+def answered(
+    call: Callable[..., None], caller: Caller, reservation: Reservation, *args: Any
+) -> bool:
+    """Call the manager.
+
+    :returns: True: the manager has done its work. False: the manager is still at work.
+    :raises NoAnswer: no manager has answered, and the lease's status doesn't show that a manager is
+        at work.
+    :raises ServiceUnavailable: no manager lives.
+    """
+    check_alive()
+    try:
+        _called(call, caller, reservation, *args)
+    except manager.ManagerSilent as error:
+        # While a manager changes or deletes a lease, the lease's status says so. If the status says
+        # anything else, either no manager has received the call, or the work is over already. So
+        # the outcome isn't known.
+        lease = db_api.lease_get(reservation.lease_id)
+        if lease is None:
+            return True
+        if lease["status"] not in _BEING_CHANGED:
+            raise exceptions.NoAnswer(
+                reservation.lease_name, texts.services.CHANGED(reservation=reservation.id)
+            ) from error
+        return False
+    return True
+
+
+def _called(
+    call: Callable[..., None], caller: Caller, reservation: Reservation, *args: Any
+) -> None:
+    """Call the manager, and call it again if it refuses because the lease is starting or ending.
+
+    :raises ReservationNotFound: the lease has been deleted meanwhile.
+    """
+    lease_id = reservation.lease_id
+    deadline = waiting.now() + times.FREE_WITHIN
+    was_free = False
+    while True:
+        try:
+            return call(caller.context, lease_id, *args)
+        except exceptions.Refused as error:
+            if error.code != exceptions.InvalidState.code or was_free:
+                raise
+            # If the lease is free now, the manager may have refused because of a start that has
+            # finished since. So the manager is called once more.
+            was_free = _is_free(lease_id)
+            left = deadline - waiting.now()
+            if not waiting.until(lambda: _is_free(lease_id), left, times.PROBED_EVERY):
+                raise
+        if db_api.lease_get(lease_id) is None:
+            raise exceptions.ReservationNotFound(reservation.id)
+
+
+def _is_free(lease_id: str) -> bool:
+    """Whether no manager is starting, ending or deleting the lease at this moment."""
+    with session.reader() as db:
+        return not leases.is_executed(db, lease_id)
+
+
+def settle(reservation: Reservation, error: exceptions.WarreError) -> str | None:
+    """Repair the reservation's lease at once if Blazar has left it after a failure.
+
+    :returns: the lease's status afterwards, or None if the lease is gone.
+    """
+    if not isinstance(error, exceptions.Refused):
+        # Blazar wrote ERROR before it answered, but the database node of this process may not show
+        # ERROR yet.
+        waiting.until(
+            lambda: _has_come_to_rest(reservation.lease_id),
+            times.SEEN_WITHIN,
+            times.PROBED_EVERY,
+        )
+    return repair.settle(reservation.lease_id, timeutils.utcnow())
+
+
+def _has_come_to_rest(lease_id: str) -> bool:
+    lease = db_api.lease_get(lease_id)
+    if lease is None or lease["status"] not in _BEING_CHANGED:
+        return True
+    with session.reader() as db:
+        return bool(lease_workers.abandoned(db, [lease_id]))
+
+
+def check_created(reservation: Reservation) -> None:
+    """Check that Blazar has finished creating the reservation's lease, so that it can be changed.
+
+    :raises InvalidState:
+    """
+    if reservation.state == reservation_states.PENDING_CREATE:
+        raise exceptions.InvalidState(texts.refusals.BEING_CREATED(reservation=reservation.id))

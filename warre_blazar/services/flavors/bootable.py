@@ -1,0 +1,128 @@
+"""Finds out whether servers of a flavor could ever boot, by asking Nova and Placement.
+
+Nova checks extra specs, and Placement checks what they ask for. Both do so when a server boots, and
+a reservation may be booked months before that. So they are asked when a flavor is made or changed.
+"""
+
+import dataclasses
+import difflib
+from collections.abc import Iterable, Iterator
+
+from warre_blazar.db import flavors, session
+from warre_blazar.db.hosts import reservable_hosts
+from warre_blazar.domain.flavors import device_sharing
+from warre_blazar.domain.flavors.flavor import Flavor, Shape
+from warre_blazar.errors import exceptions
+from warre_blazar.openstack import nova, placement
+from warre_blazar.services.hosts import new_hosts
+from warre_blazar.texts import Said, warnings
+
+
+@dataclasses.dataclass(frozen=True)
+class BootCheck:
+    """Whether servers of a flavor could ever boot, and what is in doubt."""
+
+    #: Why no server could ever boot. Empty if servers could.
+    refusals: tuple[exceptions.RequestInvalid, ...] = ()
+    #: What an operator should know about the flavor, although it isn't refused.
+    doubts: tuple[Said, ...] = ()
+
+    @property
+    def is_known(self) -> bool:
+        """Whether Nova and Placement could be asked."""
+        return all(doubt.entry is not warnings.NOT_CHECKED for doubt in self.doubts)
+
+
+def check(shape: Shape) -> BootCheck:
+    """Ask Nova and Placement whether servers of a shape could ever boot.
+
+    This sends requests, so it must not be called inside a transaction. Nothing is asked about a
+    shape without extra specs, because Nova and Placement never refuse mere sizes.
+    """
+    refusals: list[exceptions.RequestInvalid] = []
+    doubts = _volumes_only(shape)
+    if not shape.extra_specs:
+        return BootCheck(doubts=tuple(doubts))
+    for ask in (_ask_nova, _ask_placement):
+        try:
+            doubts += ask(shape)
+        except exceptions.RequestInvalid as error:
+            refusals.append(error)
+        except exceptions.WarreError as error:
+            doubts.append(warnings.NOT_CHECKED(error=error.document))
+    return BootCheck(tuple(refusals), tuple(doubts))
+
+
+def _volumes_only(shape: Shape) -> list[Said]:
+    if shape.disk_gb:
+        return []
+    return [warnings.VOLUMES_ONLY()]
+
+
+def _ask_nova(shape: Shape) -> list[Said]:
+    nova.check_extra_specs(shape.extra_specs)
+    return []
+
+
+def _ask_placement(shape: Shape) -> list[Said]:
+    if placement.has_candidates(shape.request):
+        return []
+    return [warnings.NO_CANDIDATES()]
+
+
+def check_all(ref: str | None = None) -> Iterator[tuple[Flavor, BootCheck]]:
+    """Each flavor with the verdict about it.
+
+    :param ref: the id or the name of the only flavor to look at. None: all flavors.
+    :raises FlavorNotFound, FlavorAmbiguous:
+    """
+    with session.reader() as db:
+        looked_at = [flavors.require(db, ref)] if ref else flavors.every(db)
+    for flavor in looked_at:
+        verdict = check(flavor.shape)
+        doubts = (*verdict.doubts, *shared_devices(flavor))
+        yield flavor, BootCheck(verdict.refusals, doubts)
+
+
+def no_hosts() -> list[Said]:
+    """The doubt about each flavor if no host has been registered in Blazar yet."""
+    with session.reader() as db:
+        if reservable_hosts.is_any_registered(db):
+            return []
+    return [warnings.NO_HOSTS()]
+
+
+def unknown_properties(shape: Shape) -> list[Said]:
+    """The doubts about properties that a shape compares and that no host has."""
+    if not shape.comparisons:
+        return []
+    with session.reader() as db:
+        hosts = [*reservable_hosts.empty(db), *reservable_hosts.empty(db, closed=True)]
+    known = {name for host in hosts for name, value in host.properties.items() if value is not None}
+    return [
+        _unknown_property(name, known)
+        for name in dict.fromkeys(name for name, _, _ in shape.comparisons)
+        if hosts and name not in known
+    ]
+
+
+def _unknown_property(name: str, known: Iterable[str]) -> Said:
+    similar = difflib.get_close_matches(name, sorted(known), 1)
+    if not similar:
+        return warnings.UNKNOWN_PROPERTY(property=name)
+    return warnings.MISSPELLED_PROPERTY(property=name, similar=similar[0])
+
+
+def shared_devices(flavor: Flavor) -> list[Said]:
+    """Doubts about other active flavors that take devices of the same hosts in other amounts."""
+    if not flavor.shape.extra_specs:
+        return []
+    new_hosts.read()
+    with session.reader() as db:
+        hosts = reservable_hosts.empty(db)
+        others = [f for f in flavors.every(db) if f.active and f.id != flavor.id]
+    return [
+        warnings.DEVICES_SHARED(flavor=other.name, classes=classes)
+        for other in others
+        if (classes := device_sharing.unlike(hosts, flavor.shape, other.shape))
+    ]

@@ -1,1 +1,0 @@
-"""Keeping order: the services with which operators check, repair, import and remove things."""

@@ -1,0 +1,1 @@
+"""Maintenance windows, and the reservations that they meet."""

@@ -1,0 +1,64 @@
+"""The channels to the message bus."""
+
+from warre_blazar.db.messages import outbox
+from warre_blazar.domain.messages import payloads
+from warre_blazar.domain.messages.notices import OF_WAITS, Kind, Notice
+from warre_blazar.openstack.bus import Bus
+
+_ERRORS = (Kind.REFUSED, Kind.HOST_LOST)
+
+
+class ReservationNotifications:
+    """Sends ``reservation.*`` to the message bus."""
+
+    name = "notifications"
+    billing = True
+
+    def __init__(self, bus: Bus) -> None:
+        self._bus = bus
+
+    def send(self, notice: Notice) -> None:
+        """Send the notification about a notice, if it is about a reservation."""
+        if notice.news.kind in OF_WAITS:
+            return
+        level = "error" if notice.news.kind in _ERRORS else "info"
+        self._bus.send(
+            payloads.event_type(notice), payloads.payload(notice), _context(notice), level
+        )
+
+
+class WarreNotifications:
+    """Sends ``warre.reservation.*`` to the message bus, for consumers that know Warre."""
+
+    name = "warre"
+    billing = True
+
+    def __init__(self, bus: Bus) -> None:
+        self._bus = bus
+
+    def send(self, notice: Notice) -> None:
+        """Send the notification about a notice, if Warre has one."""
+        if payloads.is_of_warre(notice):
+            document = payloads.warre_payload(notice)
+            self._bus.send(payloads.warre_event_type(notice), document, _context(notice), "info")
+
+
+class LeaseNotifications:
+    """Sends Blazar's ``lease.*`` to the message bus, for leases that this package works on."""
+
+    name = outbox.LEASES
+    billing = False
+
+    def __init__(self, bus: Bus) -> None:
+        self._bus = bus
+
+    def send(self, notice: Notice) -> None:
+        """Send Blazar's notification."""
+        payload = dict(notice.content)
+        event = payload.pop("event")
+        self._bus.send(f"lease.{event}", payload, _context(notice), "info")
+
+
+def _context(notice: Notice) -> dict[str, str | None]:
+    content = notice.content
+    return {"user_id": content["user_id"], "project_id": content["project_id"]}

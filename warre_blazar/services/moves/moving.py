@@ -1,0 +1,348 @@
+"""Moves the instances of a reservation to other hosts, as far as these have room.
+
+The instances leave hosts that have failed, that are drained, or that a maintenance window closes.
+Several managers may move the same reservation, at the same time or one after the other. Each move
+compares and increases the generations of the flavor and of the hosts, as every booking does. A
+reservation that is on none of these hosts is left where it is.
+"""
+
+import dataclasses
+import datetime
+import enum
+import functools
+from collections.abc import Collection, Mapping
+
+from oslo_utils import timeutils
+from sqlalchemy.orm import Session
+
+from warre_blazar.db import flavors, generations, session
+from warre_blazar.db.booking import instance_reservations, reservations
+from warre_blazar.db.hosts import allocations, host_marks
+from warre_blazar.db.messages import outbox
+from warre_blazar.db.moves import healing
+from warre_blazar.db.records import changes
+from warre_blazar.db.running import backings, leases
+from warre_blazar.domain import timeline
+from warre_blazar.domain.booking.booking_conditions import BookingConditions
+from warre_blazar.domain.booking.reservation import Reservation
+from warre_blazar.domain.hosts import placing
+from warre_blazar.domain.hosts.hosts import Host
+from warre_blazar.domain.messages import notices
+from warre_blazar.domain.messages.notices import News
+from warre_blazar.domain.records.changes import (
+    MISSING_INSTANCES,
+    Change,
+    ChangeKind,
+    MoveReason,
+    moved,
+)
+from warre_blazar.domain.running import lease_states
+from warre_blazar.domain.running.execution import claim_state
+from warre_blazar.domain.running.lease import Lease
+from warre_blazar.services.moves import making_room
+from warre_blazar.services.moves.making_room import PlacedAgain
+
+#: The statuses of leases that nothing is working on.
+_STABLE = (lease_states.PENDING, lease_states.ACTIVE, lease_states.ERROR)
+
+
+class MoveResult(enum.Enum):
+    """What became of a reservation that was to leave some hosts."""
+
+    #: No instance of the reservation had to leave its host, or the reservation is over.
+    WELL = "well"
+    #: Every instance that had to leave its host has another host now.
+    MOVED = "moved"
+    #: Other hosts have too little room, so some or all of the instances stay where they are.
+    SHORT = "short"
+    #: The lease is being started, changed, ended or deleted.
+    BUSY = "busy"
+
+
+@dataclasses.dataclass(frozen=True)
+class Relocated:
+    """What became of a reservation, and of its instances on the hosts that it was to leave."""
+
+    outcome: MoveResult
+    #: How many of these instances have other hosts now.
+    moved: int = 0
+    #: The hypervisor hostnames of the other hosts that these instances have now, sorted.
+    new_hosts: tuple[str, ...] = ()
+    #: How many of these instances stay.
+    stay: int = 0
+    #: How many other hosts match the reservation, without those in ``taken``.
+    matching: int = 0
+    #: How many other hosts match, but have an instance of it already, and its affinity is false.
+    taken: int = 0
+    #: Whether the reservation is running, and must be opened on its new hosts.
+    reopen: bool = False
+
+    @property
+    def why_stays(self) -> str | None:
+        """Why some of these instances stay, as a clause. None: none of them stays."""
+        if self.outcome in (MoveResult.WELL, MoveResult.MOVED):
+            return None
+        if self.outcome is MoveResult.BUSY:
+            return "it is being started or changed"
+        if self.matching:
+            return (
+                f"no room for {self.stay} of its instances at its time, on other hosts that match "
+                f"({self.matching})"
+            )
+        if self.taken:
+            return (
+                f"its affinity is false, and each other host that matches ({self.taken}) has an "
+                "instance of it already"
+            )
+        return "no other host matches"
+
+
+@dataclasses.dataclass(frozen=True)
+class Leaving:
+    """Which hosts a reservation has to leave, and why. By default, those that have failed."""
+
+    reason: MoveReason = MoveReason.HOST_FAILED
+    #: The ids of the hosts. Empty: those that have failed.
+    host_ids: Collection[str] = ()
+    #: The user who wants this, if known.
+    user_id: str | None = None
+
+
+@session.retried
+def relocate(
+    reservation_id: str,
+    conditions: BookingConditions,
+    now: datetime.datetime,
+    leaving: Leaving = Leaving(),
+) -> Relocated:
+    """Move a reservation's instances off failed or drained hosts, and correct its flags.
+
+    All other instances keep their hosts. The time stays the same. If other hosts don't have room
+    for all instances, as many as possible are moved. If the reservation's affinity is true, its
+    instances are moved together or not at all.
+
+    :param leaving: the hosts to leave, and why.
+    :raises TryAgain: nothing changed.
+    """
+    with session.claiming() as db:
+        case = _read(db, reservation_id, leaving)
+        if case is None:
+            return Relocated(MoveResult.WELL)
+        if case.is_busy:
+            return Relocated(MoveResult.BUSY if case.to_leave else MoveResult.WELL)
+        # A running reservation leaves only failed hosts. This one has begun since it was listed.
+        if case.is_running and leaving.host_ids:
+            return Relocated(MoveResult.BUSY)
+        place = _elsewhere(db, case, conditions, now)
+        chosen = _merged(case, place.chosen)
+        _write_flags(db, case, place, chosen)
+        if place.chosen:
+            _write_hosts(db, case, place, chosen)
+        return _result(case, place)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Case:
+    """A reservation, and the hosts that it has to leave, as they were read."""
+
+    reservation: Reservation
+    lease: Lease
+    #: The ids of all hosts that have failed.
+    failed: Collection[str]
+    #: Instances by host id.
+    held: Mapping[str, int]
+    #: The instances that are to get other hosts, by the id of their present host.
+    to_leave: Mapping[str, int]
+    #: Why they are to get other hosts.
+    leaving: Leaving
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether the lease is being started, changed, ended or deleted."""
+        is_claimed = claim_state(self.lease.claim) is not lease_states.ClaimState.NONE
+        return is_claimed or self.lease.status not in _STABLE
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the reservation itself runs. Its lease may be in ERROR because of another one."""
+        mine = self.reservation.reservation_id
+        return any(r.id == mine and r.status == "active" for r in self.lease.reservations)
+
+
+def _read(db: Session, reservation_id: str, leaving: Leaving) -> _Case | None:
+    """Read a reservation; None if it is gone."""
+    reservation = reservations.find(db, reservation_id)
+    found = leases.read(db, [reservation.lease_id]) if reservation else []
+    if reservation is None or not found:
+        return None
+    failed = healing.failed_hosts(db)
+    held = allocations.allocated(db, reservation_id)
+    to_leave = {i: n for i, n in held.items() if i in (leaving.host_ids or failed)}
+    return _Case(reservation, found[0], failed, held, to_leave, leaving)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Place:
+    """Other hosts for the instances that must leave their present hosts."""
+
+    #: The chosen hosts, as they were read.
+    hosts: list[Host]
+    #: Instances by host id. Empty if there is no room, or no need to move.
+    chosen: Mapping[str, int]
+    #: How many other hosts match the reservation's shape, without those in ``taken``.
+    matching: int = 0
+    #: How many other hosts match, but have an instance of it already, and its affinity is false.
+    taken: int = 0
+    #: Other reservations that get other hosts to make room.
+    placed_again: tuple[PlacedAgain, ...] = ()
+
+
+def _elsewhere(
+    db: Session, case: _Case, conditions: BookingConditions, now: datetime.datetime
+) -> _Place:
+    """Choose other hosts for the instances that must leave their present hosts."""
+    reservation = case.reservation
+    windows = _windows(reservation, conditions.cleaning, now)
+    if not case.to_leave or not windows:
+        return _Place([], {})
+    first, last = windows[0], windows[-1]
+    snapshot = allocations.snapshot(
+        db,
+        reservation.flavor_id,
+        reservation.shape,
+        placing.around(first).hull(last),
+        conditions.cleaning,
+        conditions.device_rules,
+    )
+    # If the affinity is false, each instance needs a host of its own. So all present hosts are
+    # avoided.
+    avoided = case.held if reservation.affinity is False else case.to_leave
+    candidates = [host for host in snapshot.hosts if host.id not in avoided]
+    taken = sum(h.id in avoided and h.id not in case.to_leave for h in snapshot.hosts)
+    count = sum(case.to_leave.values())
+    wanted = placing.Wanted(
+        reservation.shape.request,
+        count,
+        first,
+        also=last,
+        packing=placing.Packing(conditions.spread, reservation.affinity),
+    )
+    complete = functools.partial(
+        allocations.complete,
+        db,
+        cleaning=conditions.cleaning,
+        device_rules=conditions.device_rules,
+    )
+    chosen, room = placing.choose(candidates, wanted, complete)
+    if room < count:
+        made = making_room.search(
+            db,
+            wanted,
+            reservation.shape,
+            conditions,
+            stays=reservation.reservation_id,
+            only=[host.id for host in candidates],
+        )
+        if made:
+            return _Place(made.hosts, made.chosen, len(candidates), taken, made.placed_again)
+    if reservation.affinity and room < count:
+        chosen = {}
+    return _Place([h for h in candidates if h.id in chosen], chosen, len(candidates), taken)
+
+
+def _windows(
+    reservation: Reservation, cleaning: datetime.timedelta, now: datetime.datetime
+) -> list[timeline.Span]:
+    """The times for which other hosts need room: what is left of the present and promised times.
+
+    :returns: one or two spans. No spans if the reservation is over.
+    """
+    since = now.replace(microsecond=0)
+    return [
+        timeline.Span(max(span.start, since), span.end).padded(cleaning)
+        for span in (reservation.span, reservation.promised)
+        if span is not None and span.end > since
+    ]
+
+
+def _merged(case: _Case, chosen: Mapping[str, int]) -> dict[str, int]:
+    """The instances by host id after the move. Instances without another host keep their host."""
+    merged = {i: n for i, n in case.held.items() if i not in case.to_leave}
+    for host_id, count in chosen.items():
+        merged[host_id] = merged.get(host_id, 0) + count
+    left = sum(case.to_leave.values()) - sum(chosen.values())
+    for host_id, count in sorted(case.to_leave.items()):
+        if stay := min(count, left):
+            merged[host_id] = stay
+            left -= stay
+    return merged
+
+
+def _write_flags(db: Session, case: _Case, place: _Place, chosen: Mapping[str, int]) -> None:
+    """Write the reservation's flags after the move, unless nothing changes.
+
+    :param chosen: instances by host id after the move.
+    """
+    reservation = case.reservation
+    missing = sum(n for host_id, n in chosen.items() if host_id in case.failed)
+    changed = reservation.resources_changed or (case.is_running and bool(place.chosen))
+    before = (reservation.missing_resources, reservation.resources_changed)
+    if missing or reservation.missing_resources:
+        _note_missing(db, reservation.reservation_id, missing)
+    if not place.chosen and before == (missing > 0, changed):
+        return
+    # At the same moment, another manager may heal the reservation, or an update of the lease may
+    # give the reservation other hosts. The first of these transactions to commit increases the
+    # flavor's generation, so the other transactions are tried again.
+    flavor = flavors.get_many(db, {reservation.flavor_id})[reservation.flavor_id]
+    generations.claim_flavor(db, flavor)
+    if missing and not reservation.missing_resources:
+        lost = News(notices.Kind.HOST_LOST, timeutils.utcnow())
+        outbox.add(db, outbox.of_reservations([reservation.reservation_id]), lost)
+    healing.set_flags(
+        db,
+        case.lease,
+        reservation.reservation_id,
+        missing_resources=missing > 0,
+        resources_changed=changed,
+    )
+
+
+def _note_missing(db: Session, reservation_id: str, missing: int) -> None:
+    """Note in a reservation's log how many instances are on failed hosts, if that has changed."""
+    before = changes.missing_instances(db, reservation_id)
+    if before != missing:
+        values = ({MISSING_INSTANCES: number} for number in (before, missing))
+        noted = Change(timeutils.utcnow(), ChangeKind.MISSING, None, *values)
+        changes.note(db, reservation_id, noted)
+
+
+def _write_hosts(db: Session, case: _Case, place: _Place, chosen: Mapping[str, int]) -> None:
+    """Write a reservation's hosts after a move, and mark the reservation as not completely open.
+
+    :param chosen: instances by host id after the move.
+    """
+    reservation_id = case.reservation.reservation_id
+    generations.claim_hosts(db, place.hosts)
+    # The reservation's own flavor was claimed with its flags.
+    making_room.write(db, place.placed_again, case.reservation.flavor_id)
+    allocations.reallocate(db, reservation_id, chosen)
+    instance_reservations.set_amounts(db, reservation_id, case.reservation.shape, chosen)
+    backings.half_close(db, reservation_id)
+    leaving = case.leaving
+    changes.add(db, reservation_id, moved(timeutils.utcnow(), leaving.reason, leaving.user_id))
+    if not case.is_running:
+        return
+    # On these hosts, the reservation has fewer instances now, but all its servers may still be
+    # there.
+    for host_id in sorted(i for i, n in case.to_leave.items() if chosen.get(i, 0) < n):
+        host_marks.abandon(db, host_id)
+
+
+def _result(case: _Case, place: _Place) -> Relocated:
+    moved = sum(place.chosen.values())
+    stay = sum(case.to_leave.values()) - moved
+    outcome = MoveResult.SHORT if stay else MoveResult.MOVED if moved else MoveResult.WELL
+    reopen = case.is_running and moved > 0
+    new_hosts = tuple(sorted(host.name for host in place.hosts if host.id in place.chosen))
+    return Relocated(outcome, moved, new_hosts, stay, place.matching, place.taken, reopen)

@@ -1,1 +1,0 @@
-"""Offering: flavors, who may book them, and when they can be booked."""

@@ -1,0 +1,105 @@
+"""Asks Nova regularly which running reservations have servers, and keeps how long they had them."""
+
+import datetime
+from collections.abc import Mapping, Sequence
+
+from sqlalchemy.orm import Session
+
+from warre_blazar import times
+from warre_blazar.db import session, turns
+from warre_blazar.db.messages import outbox
+from warre_blazar.db.records import server_samples
+from warre_blazar.db.records.server_samples import TURN, Running
+from warre_blazar.db.running import idle
+from warre_blazar.domain.records import usage
+from warre_blazar.domain.timeline import Span
+from warre_blazar.openstack import nova
+
+
+def take(now: datetime.datetime, manager_id: str, interval: datetime.timedelta) -> None:
+    """Sample the servers of all running reservations, once in each interval and cloud.
+
+    :raises ServiceUnavailable, ServiceRefused: Nova doesn't answer, so nothing is known.
+    """
+    at = _begun(now, interval)
+    with session.reader() as db:
+        done = turns.done_until(db, TURN)
+    if done is not None and done >= at:
+        return
+    if not session.change(turns.take, TURN, manager_id):
+        return
+    with session.reader() as db:
+        asked = {each.reservation_id: 0 for each in server_samples.running(db)}
+    counted = {**asked, **nova.count_servers()} if asked else asked
+    session.change(_write, manager_id, at, interval, counted)
+
+
+def _begun(now: datetime.datetime, interval: datetime.timedelta) -> datetime.datetime:
+    """The beginning of the present interval. Intervals are counted from the start of the year 1."""
+    return now - (now - datetime.datetime.min) % interval
+
+
+def _write(
+    db: Session,
+    manager_id: str,
+    at: datetime.datetime,
+    interval: datetime.timedelta,
+    counted: Mapping[str, int],
+) -> None:
+    """Add a sample to the sums, and tell it.
+
+    :param counted: the number of servers, by the id in Blazar's table. Of a reservation that isn't
+        here, nothing is known.
+    """
+    last = turns.done_until(db, TURN)
+    if not turns.advance(db, TURN, manager_id, at):
+        return
+    # What has started since the beginning of the interval belongs to the next sample.
+    running = [
+        each
+        for each in server_samples.running(db)
+        if each.since < at and each.reservation_id in counted
+    ]
+    servers = {
+        each.reservation_id: min(counted[each.reservation_id], each.instance_count)
+        for each in running
+    }
+    known_for = times.USAGE_KNOWN_FOR_INTERVALS * interval
+    earliest = at - interval if last is None else max(last, at - known_for)
+    is_next = last is not None and at - last <= interval
+    idle.note(db, servers, at, without_gap=is_next)
+    used = {
+        (each.reservation_id, part.start.date()): servers[each.reservation_id] * _seconds(part)
+        for each in running
+        if servers[each.reservation_id]
+        for part in usage.days(Span(max(earliest, each.since), at))
+    }
+    if used:
+        server_samples.add(db, used, at)
+    if told := _to_tell(running, servers, last, at):
+        outbox.add_in_use(db, told, at)
+
+
+def _to_tell(
+    running: Sequence[Running],
+    servers: Mapping[str, int],
+    last: datetime.datetime | None,
+    at: datetime.datetime,
+) -> dict[str, int]:
+    """The reservations to tell of: all with the first sample of an hour, else those that changed.
+
+    :returns: the number of servers by the id in Blazar's table.
+    """
+    hour = at.replace(minute=0, second=0)
+    told = {}
+    for each in running:
+        number = servers[each.reservation_id]
+        known = last is not None and hour <= last and each.since < last
+        was_used = each.used_at is not None and each.used_at == last
+        if not known or was_used != (number > 0):
+            told[each.reservation_id] = number
+    return told
+
+
+def _seconds(span: Span) -> int:
+    return (span.end - span.start) // times.SECOND

@@ -1,1 +1,0 @@
-"""What the API asks Blazar's manager to do with reservations."""

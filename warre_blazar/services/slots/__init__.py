@@ -1,0 +1,1 @@
+"""Slots: when flavors can be booked."""

@@ -1,0 +1,120 @@
+"""Reads what decides when flavors can be booked: hosts, claims and maintenance windows."""
+
+from collections.abc import Sequence
+
+from sqlalchemy.orm import Session
+
+from warre_blazar import times
+from warre_blazar.db import flavors, maintenance_windows
+from warre_blazar.db.booking import project_bookings
+from warre_blazar.db.hosts import allocations
+from warre_blazar.domain.booking import booking_rules
+from warre_blazar.domain.flavors.flavor import Flavor
+from warre_blazar.domain.flavors.request_groups import PlacementRequest
+from warre_blazar.domain.hosts.hosts import Host
+from warre_blazar.domain.slots.free_time import Question, Supply
+from warre_blazar.domain.timeline import Span
+from warre_blazar.services.moves import making_room
+
+
+def of_flavor(db: Session, flavor: Flavor, question: Question, span: Span) -> Supply:
+    """What decides when one flavor can be booked within a span.
+
+    Hosts that don't match the flavor are left out.
+    """
+    if question.moves:
+        return of_flavors(db, [flavor], question, span)
+    own = question.own
+    shape = own.reservation.shape if own else flavor.shape
+    snapshot = allocations.snapshot(
+        db,
+        flavor.id,
+        shape,
+        span.padded(question.cleaning),
+        question.cleaning,
+        question.device_rules,
+        also=(own.staying if own else None) or (),
+    )
+    return Supply(
+        _completed(db, [shape.request], snapshot.hosts, question),
+        {flavor.id: snapshot.claims},
+        {flavor.id: maintenance_windows.closing(db, flavor.id, span)},
+        _booked(db, [flavor], question, span),
+        unread=snapshot.unread,
+    )
+
+
+def of_flavors(db: Session, offered: Sequence[Flavor], question: Question, span: Span) -> Supply:
+    """What decides when many flavors can be booked within a span.
+
+    The number of SQL statements is the same for any number of flavors, hosts and reservations.
+    """
+    if question.moves:
+        return _with_vacating(db, offered, question, span)
+    found, claims = allocations.all_reservable_with_claims(
+        db, span.padded(question.cleaning), question.cleaning, question.device_rules
+    )
+    requests = list({flavor.shape.request: None for flavor in offered})
+    return Supply(
+        _completed(db, requests, found, question),
+        claims,
+        maintenance_windows.closing_each(db, span),
+        _booked(db, offered, question, span),
+        unread=_unread(found),
+    )
+
+
+def _with_vacating(
+    db: Session, offered: Sequence[Flavor], question: Question, span: Span
+) -> Supply:
+    """The same as ``of_flavors``, if other reservations may be placed again."""
+    found, claims = making_room.everything(db, question.cleaning, question.device_rules)
+    own = question.own.reservation.reservation_id if question.own else None
+    return Supply(
+        found,
+        claims,
+        maintenance_windows.closing_each(db, span),
+        _booked(db, offered, question, span),
+        making_room.vacating(db, found, question.moves, own),
+        unread=_unread(found),
+    )
+
+
+def _unread(found: Sequence[Host]) -> list[str]:
+    return [host.id for host in found if not host.is_read]
+
+
+def _booked(
+    db: Session, offered: Sequence[Flavor], question: Question, span: Span
+) -> project_bookings.Booked:
+    """What the project has booked of those flavors for which that matters."""
+    limited = [flavor for flavor in offered if flavor.has_project_terms]
+    gap = max((flavor.gap for flavor in limited), default=times.NO_TIME)
+    near = booking_rules.with_gap(span, gap)
+    ids = [flavor.id for flavor in limited]
+    return project_bookings.read(db, question.project_id, ids, near)
+
+
+def _completed(
+    db: Session, requests: Sequence[PlacementRequest], found: Sequence[Host], question: Question
+) -> list[Host]:
+    """Read everything that is booked on those hosts where instances must stay on their providers.
+
+    Whether they must depends on what else is on the hosts. That is what was found on them, and what
+    the other flavors offer.
+
+    :param requests: the requests of the instances that are to be booked.
+    """
+    # Hosts that are alike share a tree. Whether a request is contested depends on the tree only.
+    kinds = {host.tree: host for host in found}
+    by_kind = {tree: [*filter(host.is_contested, requests)] for tree, host in kinds.items()}
+    contested = [(host, request) for host in found for request in by_kind[host.tree]]
+    if not contested:
+        return list(found)
+    offered = [other.shape.request for other in flavors.every(db)]
+    staying = {host.id: host for host, request in contested if host.must_stay(request, offered)}
+    complete = allocations.complete(
+        db, staying.values(), cleaning=question.cleaning, device_rules=question.device_rules
+    )
+    by_id = {host.id: host for host in complete}
+    return [by_id.get(host.id, host) for host in found]
