@@ -26,7 +26,7 @@ from warre_blazar import conf, times
 from warre_blazar.db import session, tables
 from warre_blazar.domain.running import backing_names
 from warre_blazar.services.audit import Audit
-from warre_blazar.services.audit.looking import Neighbors
+from warre_blazar.services.audit.looking import StockTypes
 
 HOSTS = 50
 _ROWS = 2_000
@@ -103,7 +103,7 @@ def fill(cloud: Cloud, past: int, live: int) -> None:
 
 def timed(cloud: Cloud, expected: int) -> float:
     """Seconds of one audit, its pause included."""
-    neighbors = Neighbors(lambda count: 1305.0 * count, are_exact=False)
+    neighbors = StockTypes(lambda count: 1305.0 * count, are_exact=False)
     audit = Audit(
         lambda count: 645.0 * count, 45.0, 65.0, neighbors, lambda lease_id: None, lambda: world.NOW
     )

@@ -14,8 +14,8 @@ from collections.abc import Sequence
 
 from warre_blazar.domain.flavors.flavor import Shape
 from warre_blazar.domain.hosts import placing, provider_search
+from warre_blazar.domain.hosts.bookable_host import BookableHost
 from warre_blazar.domain.hosts.holdings import Holding
-from warre_blazar.domain.hosts.hosts import Host
 from warre_blazar.domain.hosts.providers import Inventory, Provider
 from warre_blazar.domain.timeline import Claim, Span, peak
 
@@ -32,7 +32,7 @@ def shape(vgpu: int, memory: int) -> Shape:
 SHAPES = [shape(*size) for size in SIZES]
 
 
-def host(number: int, bookings: int, dice: random.Random) -> Host:
+def host(number: int, bookings: int, dice: random.Random) -> BookableHost:
     """A host with bookings that are spread over a year, up to three quarters of its memory."""
     name = f"host-{number:04}"
     stocks = {"VCPU": Inventory(256), "MEMORY_MB": Inventory(2**20), "DISK_GB": Inventory(10**4)}
@@ -49,7 +49,9 @@ def host(number: int, bookings: int, dice: random.Random) -> Host:
         ]
         if _memory([*holdings, *more], span) <= 8 * 40 * 3 // 4:
             holdings += more
-    return Host(name, name, "nova", {}, stocks, frozenset(), holdings, providers=(root, *gpus))
+    return BookableHost(
+        name, name, "nova", {}, stocks, frozenset(), holdings, providers=(root, *gpus)
+    )
 
 
 def _memory(holdings: Sequence[Holding], span: Span) -> int:
@@ -60,7 +62,7 @@ def _memory(holdings: Sequence[Holding], span: Span) -> int:
     return peak(claims, span)
 
 
-def site(hosts: int, bookings: int, seed: int = 1) -> Sequence[Host]:
+def site(hosts: int, bookings: int, seed: int = 1) -> Sequence[BookableHost]:
     dice = random.Random(seed)
     return [host(number, bookings, dice) for number in range(hosts)]
 

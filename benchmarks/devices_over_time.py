@@ -19,9 +19,9 @@ import figures
 
 from warre_blazar.domain.flavors.request_groups import Group, PlacementRequest
 from warre_blazar.domain.hosts import counting, placing, provider_search
+from warre_blazar.domain.hosts.bookable_host import BookableHost
 from warre_blazar.domain.hosts.fixed_places import Places, Stay, components
 from warre_blazar.domain.hosts.holdings import Holding
-from warre_blazar.domain.hosts.hosts import Host
 from warre_blazar.domain.hosts.providers import Inventory, Provider
 from warre_blazar.domain.timeline import Span
 
@@ -61,24 +61,26 @@ KINDS = [
     Kind("8 GPUs of 7 units: 1, 2, 3", [(7, ())] * 8, [(1, ()), (2, ()), (3, ())]),
 ]
 
-Room = Callable[[Host, PlacementRequest, Span], int]
+Room = Callable[[BookableHost, PlacementRequest, Span], int]
 
 
-def by_moments(host: Host, request: PlacementRequest, span: Span) -> int:
+def by_moments(host: BookableHost, request: PlacementRequest, span: Span) -> int:
     return host.room(request, span)
 
 
-def by_places(host: Host, request: PlacementRequest, span: Span) -> int:
+def by_places(host: BookableHost, request: PlacementRequest, span: Span) -> int:
     return placing.choose([host], placing.Wanted(request, 1, span))[1]
 
 
-def empty(kind: Kind) -> Host:
+def empty(kind: Kind) -> BookableHost:
     root = Provider("h", "h", None, {"VCPU": Inventory(10_000)}, frozenset())
     devices = [
         Provider(f"d{n}", f"d{n}", "h", {"UNITS": Inventory(amount)}, frozenset(traits))
         for n, (amount, traits) in enumerate(kind.devices)
     ]
-    return Host("h", "h", None, {}, root.inventories, root.traits, (), providers=(root, *devices))
+    return BookableHost(
+        "h", "h", None, {}, root.inventories, root.traits, (), providers=(root, *devices)
+    )
 
 
 def wishes(kind: Kind, dice: random.Random) -> list[tuple[PlacementRequest, Span]]:
@@ -94,14 +96,16 @@ def wishes(kind: Kind, dice: random.Random) -> list[tuple[PlacementRequest, Span
     return found
 
 
-def sell(host: Host, wanted: Sequence[tuple[PlacementRequest, Span]], room: Room) -> Host:
+def sell(
+    host: BookableHost, wanted: Sequence[tuple[PlacementRequest, Span]], room: Room
+) -> BookableHost:
     for number, (request, span) in enumerate(wanted):
         if room(host, request, span):
             host = host.holding([*host.holdings, Holding(str(number), span, request)])
     return host
 
 
-def exists(host: Host, kind: Kind) -> bool | None:
+def exists(host: BookableHost, kind: Kind) -> bool | None:
     """Whether a fixed assignment exists for all that was sold; None if the search gives up."""
     requests = [h.request for h in host.holdings if h.request]
     found: list[bool | None] = [True]

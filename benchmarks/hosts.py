@@ -33,7 +33,7 @@ from warre_blazar.db.hosts import allocations
 from warre_blazar.domain.flavors.flavor import Shape
 from warre_blazar.domain.flavors.request_groups import Group
 from warre_blazar.domain.hosts import placing, provider_trees
-from warre_blazar.domain.hosts.hosts import Host
+from warre_blazar.domain.hosts.bookable_host import BookableHost
 from warre_blazar.domain.hosts.providers import Inventory, Provider
 from warre_blazar.domain.timeline import Span
 from warre_blazar.services import garbage_collection
@@ -243,7 +243,7 @@ def write(db: sa.Connection, rows: Rows) -> None:
 def chosen(shape: Shape, wanted: placing.Wanted) -> int:
     """How many of the wanted instances get a host by the package's choice."""
     with session.reader() as db:
-        found = allocations.snapshot(db, "flavor", shape, placing.around(wanted.window)).hosts
+        found = allocations.booked_hosts(db, "flavor", shape, placing.around(wanted.window)).hosts
     return placing.choose(found, wanted)[1]
 
 
@@ -254,12 +254,12 @@ def by_us(span: Span) -> int:
 @garbage_collection.uncollected()
 def by_us_with_gpus(gpus: int, span: Span) -> int:
     with session.reader() as db:
-        found = allocations.snapshot(db, "flavor", _SHAPE, placing.around(span)).hosts
+        found = allocations.booked_hosts(db, "flavor", _SHAPE, placing.around(span)).hosts
     wanted = placing.Wanted(_GPU_SHAPE.request, COUNT, span)
     return placing.choose([with_gpus(h, gpus) for h in found], wanted)[1]
 
 
-def with_gpus(host: Host, gpus: int) -> Host:
+def with_gpus(host: BookableHost, gpus: int) -> BookableHost:
     root = Provider(host.id, host.name, None, host.inventories, host.traits)
     traits = frozenset({"COMPUTE_MANAGED_PCI_DEVICE"})
     devices = (

@@ -29,12 +29,12 @@ from matplotlib.figure import Figure
 from warre_blazar.domain import timeline
 from warre_blazar.domain.flavors.flavor import Shape
 from warre_blazar.domain.hosts import placing
+from warre_blazar.domain.hosts.bookable_host import BookableHost
 from warre_blazar.domain.hosts.holdings import Holding
-from warre_blazar.domain.hosts.hosts import Host
 from warre_blazar.domain.hosts.providers import Inventory, Provider
-from warre_blazar.domain.moves.leaving import Movable
-from warre_blazar.domain.moves.placing_again import MoveLimits
-from warre_blazar.domain.moves.vacating import Vacating
+from warre_blazar.domain.moves.move_plans import MoveLimits
+from warre_blazar.domain.moves.must_move import Movable
+from warre_blazar.domain.moves.room_by_moves import RoomByMoves
 from warre_blazar.domain.timeline import Claim, Span
 from warre_blazar.services import garbage_collection
 
@@ -52,7 +52,7 @@ SEEDS = range(3)
 class Site:
     """Equal hosts, and the sizes of instances that are booked on them."""
 
-    host: Callable[[int], Host]
+    host: Callable[[int], BookableHost]
     hosts: int
     #: How many units of the size a host has.
     capacity: int
@@ -71,7 +71,9 @@ class Booking:
     shape: Shape
 
 
-def _host(number: int, vcpus: int, gpus: int, each: Mapping[str, int], trait: str = "") -> Host:
+def _host(
+    number: int, vcpus: int, gpus: int, each: Mapping[str, int], trait: str = ""
+) -> BookableHost:
     name = f"host-{number:03}"
     totals = {"VCPU": vcpus, "MEMORY_MB": vcpus * 2048, "DISK_GB": vcpus * 20}
     stocks = {cls: Inventory(total) for cls, total in totals.items()}
@@ -79,7 +81,7 @@ def _host(number: int, vcpus: int, gpus: int, each: Mapping[str, int], trait: st
     devices = {cls: Inventory(total) for cls, total in each.items()}
     root = Provider(name, name, None, stocks, frozenset())
     cards = (Provider(f"{name}/{n}", f"{name}/{n}", name, devices, traits) for n in range(gpus))
-    return Host(name, name, "nova", {}, stocks, frozenset(), (), providers=(root, *cards))
+    return BookableHost(name, name, "nova", {}, stocks, frozenset(), (), providers=(root, *cards))
 
 
 def _shape(vcpus: int, specs: Mapping[str, str]) -> Shape:
@@ -189,7 +191,7 @@ def fullest_at_its_peak(simulation: Simulation, booking: Booking) -> str | None:
     return None if best is None or not best.room(request, window) else best.id
 
 
-def _fits(host: Host, booking: Booking) -> bool:
+def _fits(host: BookableHost, booking: Booking) -> bool:
     request = booking.shape.request
     room = host.room(request, booking.span)
     return bool(room and host.lasting_room(request, [booking.span], 1))
@@ -224,7 +226,7 @@ def placing_again(limits: MoveLimits) -> Rule:
             for other, on in simulation.placed.values()
             if other.span.start > booking.arrival
         ]
-        vacating = Vacating(simulation.hosts, movables, limits)
+        vacating = RoomByMoves(simulation.hosts, movables, limits)
         found = vacating.place(wanted, everywhere)
         if found is None:
             return None

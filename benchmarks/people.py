@@ -25,8 +25,8 @@ from matplotlib.figure import Figure
 from warre_blazar.domain import waits
 from warre_blazar.domain.flavors.flavor import Flavor, Shape
 from warre_blazar.domain.hosts import placing
+from warre_blazar.domain.hosts.bookable_host import BookableHost
 from warre_blazar.domain.hosts.holdings import Holding
-from warre_blazar.domain.hosts.hosts import Host
 from warre_blazar.domain.hosts.providers import Inventory
 from warre_blazar.domain.running import idle
 from warre_blazar.domain.slots.free_time import FreeTime, Question, Supply
@@ -165,7 +165,8 @@ class Simulation:
         inventories = {"VCPU": Inventory(8 * _ON_HOST)}
         inventories |= {cls: Inventory(_ON_HOST) for cls in ("MEMORY_MB", "DISK_GB")}
         self._hosts = [
-            Host(f"h{n}", f"h{n:03}", None, {}, inventories, frozenset(), ()) for n in range(hosts)
+            BookableHost(f"h{n}", f"h{n:03}", None, {}, inventories, frozenset(), ())
+            for n in range(hosts)
         ]
         self._slots = hosts * _ON_HOST
         self._flavor = Flavor(

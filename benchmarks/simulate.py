@@ -29,7 +29,7 @@ from warre_blazar.domain import timeline
 from warre_blazar.domain.booking import quota
 from warre_blazar.domain.flavors.flavor import Shape
 from warre_blazar.domain.hosts import holdings, placing
-from warre_blazar.domain.hosts.hosts import Host
+from warre_blazar.domain.hosts.bookable_host import BookableHost
 from warre_blazar.domain.hosts.providers import Inventory
 from warre_blazar.domain.timeline import Claim, Span
 from warre_blazar.errors import exceptions
@@ -70,7 +70,8 @@ class Rules:
     def __init__(self, hosts: int, slots: int, hours: int) -> None:
         inventories = {c: Inventory(VCPUS) for c in ("VCPU", "MEMORY_MB", "DISK_GB")}
         self._bare = [
-            Host(f"h{n}", f"h{n:04}", None, {}, inventories, frozenset(), ()) for n in range(hosts)
+            BookableHost(f"h{n}", f"h{n:04}", None, {}, inventories, frozenset(), ())
+            for n in range(hosts)
         ]
         self._slots, self._limits = slots, quota.Amount(quota.UNLIMITED, hours)
         self.live: dict[str, Booking] = {}

@@ -11,7 +11,7 @@ from oslo_limit import limit as oslo_limit
 from tests.fakes.cloud import LOGIN_OPTIONS, Cloud
 from warre_blazar import conf as our_conf
 from warre_blazar.db import clock
-from warre_blazar.openstack import kept
+from warre_blazar.openstack import caches
 
 # Examples have no deadline, because their time depends on the machine more than on the code.
 # ``--hypothesis-profile=many`` chooses the other profile.
@@ -52,5 +52,5 @@ def cloud(conf: config_fixture.Config) -> Iterator[Cloud]:
 
 
 def _forget_logins() -> None:
-    kept.forget()
+    caches.forget()
     oslo_limit._SDK_CONNECTION = None

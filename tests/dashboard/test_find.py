@@ -12,9 +12,9 @@ from tests.dashboard.conftest import Visitor
 from tests.fakes.service import Answer
 from tests.unit.cli.fake_api import FLAVOR, Api, error, flavor, foreseen, reservation
 from warre_blazar.api import views
-from warre_blazar.domain.slots.offers import Offer
+from warre_blazar.domain.slots.offers import FlavorOffer
 from warre_blazar.domain.timeline import Span
-from warre_blazar.services.slots.availability import FreeParts
+from warre_blazar.services.slots.availability import FreeInstances
 from warre_blazar.services.slots.offers import Found
 
 FIND = "/project/find_reservations/"
@@ -32,16 +32,16 @@ def days(count: int) -> list[Span]:
 def available(*free: int, flavors: int = 1) -> Answer:
     parts = list(zip(days(len(free)), free, strict=True))
     named = [dataclasses.replace(FLAVOR, name=f"gpu.{number:03}") for number in range(flavors)]
-    return Answer(200, views.availability([FreeParts(each, parts) for each in named]))
+    return Answer(200, views.availability([FreeInstances(each, parts) for each in named]))
 
 
-def found(*offers: Offer) -> Answer:
+def found(*offers: FlavorOffer) -> Answer:
     return Answer(200, views.offers(Found(offers, len(offers), ())))
 
 
 @pytest.fixture(autouse=True)
 def answers(api: Api) -> None:
-    offer = Offer(FLAVOR, Span(days(3)[2].start, days(6)[5].start), 1)
+    offer = FlavorOffer(FLAVOR, Span(days(3)[2].start, days(6)[5].start), 1)
     api.answers["GET /v2/availability"] = available(2, 0, 1)
     api.answers["GET /v2/offers"] = found(offer)
     api.answers[f"GET /v2/flavors/{FLAVOR.id}"] = Answer(200, flavor())

@@ -11,7 +11,7 @@ from tests.dashboard.conftest import Visitor
 from tests.fakes.service import Answer
 from tests.unit.cli.fake_api import FLAVOR, Api, error, flavor, foreseen, listing, reservation, wait
 from warre_blazar.api import views
-from warre_blazar.domain.slots.offers import Missing, NoOffer
+from warre_blazar.domain.slots.offers import NoOffer, NotOffered
 from warre_blazar.services.slots.offers import Found
 
 WAITS = "/project/reservation_waits/"
@@ -124,7 +124,7 @@ def test_reader_sees_no_button_that_changes(reader: Visitor) -> None:
 
 
 def _found(api: Api, reason: NoOffer) -> None:
-    missing = Missing(FLAVOR, reason, None, None)
+    missing = NotOffered(FLAVOR, reason, None, None)
     api.answers["GET /v2/availability"] = Answer(200, {"results": []})
     api.answers["GET /v2/offers"] = Answer(200, views.offers(Found((), 0, (missing,))))
 

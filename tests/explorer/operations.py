@@ -28,25 +28,25 @@ from warre_blazar.domain.hosts.host_marks import Drain
 from warre_blazar.domain.hosts.providers import Inventory, Provider
 from warre_blazar.domain.running.before_end import SiteRule
 from warre_blazar.domain.series.recurrence import Recurrence
-from warre_blazar.domain.series.series import BookedSeries, Lesson, SeriesStatus
+from warre_blazar.domain.series.series import BookedSeries, RepeatedBooking, SeriesStatus
 from warre_blazar.domain.waits import Wait
 from warre_blazar.domain.window_meetings import Outcome, OverBookings
-from warre_blazar.edge import wait_permits
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import manager
-from warre_blazar.services.booking import admission, lookup, once
+from warre_blazar.services.booking import admission, idempotency, lookup
 from warre_blazar.services.booking.through_manager import change, creation, deletion
 from warre_blazar.services.flavors import device_recount
-from warre_blazar.services.maintenance import clearing
+from warre_blazar.services.maintenance import over_bookings
 from warre_blazar.services.messages.delivery import Delivery
-from warre_blazar.services.moves import draining, healing
+from warre_blazar.services.moves import drained_hosts, failed_hosts
 from warre_blazar.services.records import history, server_samples
 from warre_blazar.services.running import backing, idle, snapshots
-from warre_blazar.services.series import requests
-from warre_blazar.services.series import steps as series_steps
+from warre_blazar.services.series import occurrences
+from warre_blazar.services.series import progress as series_steps
 from warre_blazar.services.series import unattended as keeping_series
-from warre_blazar.services.waits import posting
+from warre_blazar.services.waits import waits
 from warre_blazar.services.waits.serving import WaitServer
+from warre_blazar.site_rules import wait_permits
 
 SPAN = parts.hours(10, 14)
 LATER = parts.hours(14, 16)
@@ -183,8 +183,8 @@ def _repeat(world: World, scene: Scene) -> Any:
     There is room for two bookings, so that one too many is made if the key does nothing.
     """
     caller, request = world.caller(), _later(world, scene, 1)
-    made, _ = once.make(
-        once.key(caller.user_id, "key", "request", world.now),
+    made, _ = idempotency.make(
+        idempotency.key(caller.user_id, "key", "request", world.now),
         creation.find,
         lambda lease_id: creation.create(caller, request, lease_id),
     )
@@ -197,12 +197,12 @@ def _rule() -> Recurrence:
 
 def _series(world: World, scene: Scene) -> str:
     """Book two reservations or none, on two days."""
-    caller, lesson = world.caller(), Lesson(scene.flavor.id, 1, None, NO_LABELS, None)
+    caller, booking = world.caller(), RepeatedBooking(scene.flavor.id, 1, None, NO_LABELS, None)
     item = BookedSeries(
         id=uuidutils.generate_uuid(),
         project_id=_ALPHA,
         user_id=caller.user_id,
-        lesson=lesson,
+        booking=booking,
         recurrence=_rule(),
         all_or_none=True,
         planned=0,
@@ -213,20 +213,20 @@ def _series(world: World, scene: Scene) -> str:
         created_at=world.now,
     )
     conditions = parts.conditions(rule=parts.QUOTA)
-    asked = requests.Occurrences(item, item.recurrence.occurrences(9), conditions)
-    return requests.create(caller, asked).series.id
+    asked = occurrences.Occurrences(item, item.recurrence.occurrences(9), conditions)
+    return occurrences.create(caller, asked).series.id
 
 
 def _extend_series(world: World, scene: Scene) -> str:
     item = series_steps.get(scene.series_id)
-    spans = requests.next_spans(item, 9, 1, None)
+    spans = occurrences.next_spans(item, 9, 1, None)
     conditions = parts.conditions(rule=parts.QUOTA)
-    asked = requests.Occurrences(item, spans, conditions, item.planned)
-    return requests.extend(world.caller(), asked).series.id
+    asked = occurrences.Occurrences(item, spans, conditions, item.planned)
+    return occurrences.extend(world.caller(), asked).series.id
 
 
 def _end_series(world: World, scene: Scene) -> bool:
-    return requests.end(world.caller(), scene.series_id, running=False)
+    return occurrences.end(world.caller(), scene.series_id, running=False)
 
 
 # The operations of managers and operators.
@@ -253,11 +253,11 @@ def _make(world: World, scene: Scene) -> None:
 
 def _heal(world: World, scene: Scene) -> None:
     db_api.host_update(scene.hosts[0], {"reservable": False})
-    healing.heal(parts.hours(0, 1000), parts.conditions(), world.now)
+    failed_hosts.heal(parts.hours(0, 1000), parts.conditions(), world.now)
 
 
 def _drain(world: World, scene: Scene) -> None:
-    draining.drain(scene.hosts[0], Drain(None, None, None), parts.conditions(), world.now)
+    drained_hosts.drain(scene.hosts[0], Drain(None, None, None), parts.conditions(), world.now)
 
 
 def _window(world: World, scene: Scene) -> None:
@@ -267,8 +267,8 @@ def _window(world: World, scene: Scene) -> None:
 
 def _close(world: World, flavor_ids: list[str], hosts: list[str]) -> None:
     world.window_left = None
-    over = clearing.Over(OverBookings.MOVE, parts.conditions(), world.now)
-    _, meetings = clearing.create(WINDOW, None, flavor_ids, hosts, over)
+    over = over_bookings.OverBookingsRequest(OverBookings.MOVE, parts.conditions(), world.now)
+    _, meetings = over_bookings.create(WINDOW, None, flavor_ids, hosts, over)
     world.window_left = {
         each.reservation.reservation_id for each in meetings if each.outcome is Outcome.LEFT
     }
@@ -328,7 +328,7 @@ def _serve(world: World, scene: Scene) -> None:
 
 
 def _cancel(world: World, scene: Scene) -> None:
-    posting.cancel(posting.get(scene.wait_ids[0]), world.now)
+    waits.cancel(waits.get(scene.wait_ids[0]), world.now)
 
 
 SHORTER = SPAN.start + datetime.timedelta(hours=2)
@@ -438,7 +438,7 @@ def waiting(world: World) -> Scene:
             created_at=world.now,
             expires_at=SPAN.start,
         )
-        ids.append(posting.create(wait, 1, frozenset()).wait.id)
+        ids.append(waits.create(wait, 1, frozenset()).wait.id)
     return dataclasses.replace(scene, wait_ids=tuple(ids))
 
 

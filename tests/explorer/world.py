@@ -33,10 +33,10 @@ from tests.functional.db import databases, managers, warre_site
 from tests.functional.db import world as parts
 from tests.unit.api import identity
 from tests.unit.api.site import Site
-from warre_blazar import waiting
+from warre_blazar import timer
 from warre_blazar.db import models, session
 from warre_blazar.db.messages import outbox
-from warre_blazar.openstack import host_trees, kept, limits, manager
+from warre_blazar.openstack import caches, host_trees, limits, manager
 from warre_blazar.services.caller import Caller
 from warre_blazar.services.running.executor import Executor, Pools
 
@@ -54,7 +54,7 @@ _DICTS = {
 }
 
 
-class Time(waiting.Clock):
+class Time(timer.Clock):
     """Time that passes only while a task waits. Then other tasks go on first."""
 
     def __init__(self) -> None:
@@ -210,7 +210,7 @@ class World(Site):
         client = Client(self.managers)
         for module, name, value in (
             (manager, "_client", lambda: client),
-            (waiting, "clock", self.time),
+            (timer, "clock", self.time),
             # The tasks stand for several managers, which share no lock.
             (session, "claims_lock", contextlib.nullcontext()),
             (futures, "ThreadPoolExecutor", Inline),
@@ -255,7 +255,7 @@ class World(Site):
         """
         if time.monotonic() - self._logged_in < _LOGIN_LASTS:
             return
-        kept.forget()
+        caches.forget()
         oslo_limit._SDK_CONNECTION = None
         self.clear()
         build(self)

@@ -25,7 +25,7 @@ from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import exceptions
 from warre_blazar.services.booking import lookup
 from warre_blazar.services.booking.through_manager import change, creation, deletion
-from warre_blazar.services.moves import draining, healing
+from warre_blazar.services.moves import drained_hosts, failed_hosts
 from warre_blazar.services.running import backing
 
 MINUTE = datetime.timedelta(minutes=1)
@@ -219,7 +219,7 @@ class Year:
 
     def _heal(self) -> None:
         window = Span(self._world.now, self._end + 10 * _LEAD * HOUR)
-        healing.heal(window, self._conditions, self._world.now)
+        failed_hosts.heal(window, self._conditions, self._world.now)
 
     def _drain_host(self) -> None:
         host_id = self._host_in_use()
@@ -228,12 +228,12 @@ class Year:
         self.said["drained host"] += 1
         self.judge.drained.add(host_id)
         drain = Drain(None, None, None)
-        draining.drain(self._names[host_id], drain, self._conditions, self._world.now)
+        drained_hosts.drain(self._names[host_id], drain, self._conditions, self._world.now)
         back = self._world.now + self._dice.randint(1, 72) * HOUR
         self._at(back, lambda: self._resume_host(host_id))
 
     def _resume_host(self, host_id: str) -> None:
-        draining.resume(self._names[host_id])
+        drained_hosts.resume(self._names[host_id])
         self.judge.drained.remove(host_id)
 
     def _host_in_use(self) -> str | None:

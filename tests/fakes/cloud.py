@@ -15,7 +15,7 @@ from tests.fakes.glance import Glance
 from tests.fakes.keystone import Keystone
 from tests.fakes.nova import Nova
 from tests.fakes.placement import Placement
-from warre_blazar.openstack import kept
+from warre_blazar.openstack import caches
 
 #: The options of [oslo_limit] that are registered only when oslo.limit logs in.
 LOGIN_OPTIONS = loading.get_auth_plugin_conf_options("password")
@@ -78,13 +78,13 @@ class Cloud:
         """Put Cyborg into the catalog, with these device profiles: groups by name."""
         self.cyborg.profiles = dict(profiles)
         self.keystone.endpoints["accelerator"] = self.cyborg.url
-        kept.forget()
+        caches.forget()
 
     def remove_cyborg(self) -> None:
         """Take Cyborg out of the catalog again."""
         self.cyborg.body = None
         if self.keystone.endpoints.pop("accelerator", None):
-            kept.forget()
+            caches.forget()
 
     def add_host(
         self, name: str, *traits: str, inventories: Mapping[str, Mapping[str, Any]] | None = None

@@ -18,12 +18,12 @@ from warre_blazar.services.flavors.flavors import _COLUMNS
 
 RESOURCES = [
     flavors.FlavorShown,
-    reservations.Reservation,
-    others.Access,
-    others.Window,
-    others.Limits,
-    others.Messages,
-    waits.Wait,
+    reservations.ReservationFields,
+    others.AccessFields,
+    others.WindowFields,
+    others.LimitsFields,
+    others.MessagesFields,
+    waits.WaitFields,
 ]
 FIELDS = [
     pytest.param(field, id=f"{resource.__name__}-{field.key}")
@@ -79,8 +79,10 @@ def test_field_is_described(field: Field[Any]):
 
 
 def test_fields_keep_the_order_in_which_they_are_declared():
-    declared = [name for name, v in vars(reservations.Reservation).items() if isinstance(v, Field)]
-    assert [field.key for field in fields(reservations.Reservation)] == declared
+    declared = [
+        name for name, v in vars(reservations.ReservationFields).items() if isinstance(v, Field)
+    ]
+    assert [field.key for field in fields(reservations.ReservationFields)] == declared
     assert [field.key for field in fields(flavors.FlavorOffered)][-3:] == [
         *("bookable", "bookable_hosts", "warnings")
     ]
@@ -92,7 +94,7 @@ def test_states_are_those_that_the_server_derives():
 
 
 def test_each_field_of_a_flavor_has_a_column():
-    stored = {_COLUMNS.get(field.key, field.key) for field in fields(flavors.Flavor)}
+    stored = {_COLUMNS.get(field.key, field.key) for field in fields(flavors.FlavorFields)}
     assert stored <= set(models.flavors.c.keys())
 
 
@@ -100,8 +102,10 @@ def test_warres_path_has_only_warres_fields():
     body = schemas.in_warre(schemas.RESERVATION_CREATE)
     ours = {*labels.NAMES, "before_end", "movable_hours", "project_id"}
     assert schemas.RESERVATION_CREATE["properties"].keys() - body["properties"] == ours
-    optional = {f.name for f in answered(reservations.Reservation) if Use.NOT_IN_WARRE in f.use}
-    answer = schemas.of_answer(reservations.Reservation)
+    optional = {
+        f.name for f in answered(reservations.ReservationFields) if Use.NOT_IN_WARRE in f.use
+    }
+    answer = schemas.of_answer(reservations.ReservationFields)
     assert set(answer["required"]) == answer["properties"].keys() - optional
 
 

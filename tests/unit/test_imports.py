@@ -15,7 +15,17 @@ from tests import requirements
 ROOT = pathlib.Path(warre_blazar.__file__).parent
 NAME = warre_blazar.__name__
 
-EDGES = {"api", "cli", "cmd", "edge", "enforcement", "errors", "messengers", "plugins", "wsgi"}
+EDGES = {
+    "api",
+    "cli",
+    "cmd",
+    "enforcement",
+    "errors",
+    "messengers",
+    "plugins",
+    "site_rules",
+    "wsgi",
+}
 #: What may import the import of a Warre, which sites use once.
 USERS_OF_WARRE_IMPORT = {"cmd.import_command", "services.audit.looking"}
 #: What reads the configuration or the policy, beside the edges. ``openstack`` finds services by it.
@@ -26,11 +36,11 @@ MODULES = {"errors.exceptions"}
 ALLOWED = {
     "errors.exceptions": {"texts"},
     "texts": {"texts"},
-    "waiting": set(),
+    "timer": set(),
     "times": set(),
     "domain": {"errors.exceptions", "fields", "times", "domain", "texts"},
     "fields": {"fields", "texts"},
-    "client": {"waiting", "fields", "client", "texts"},
+    "client": {"timer", "fields", "client", "texts"},
     "cli": {"fields", "client", "cli", "texts"},
     "dashboard": {"client", "dashboard", "texts"},
 }
@@ -112,7 +122,7 @@ def test_imports_nothing_above_it(path):
 
 
 #: The extras of the package that bring what a part may import, beside the requirements of all.
-OF_USERS = {"client": (), "fields": (), "texts": (), "waiting": (), "cli": ("cli", "picture")}
+OF_USERS = {"client": (), "fields": (), "texts": (), "timer": (), "cli": ("cli", "picture")}
 MODULES_OF = importlib.metadata.packages_distributions()
 SOURCES_OF_USERS = [path for path in SOURCES if part(module_name(path)) in OF_USERS]
 

@@ -12,7 +12,7 @@ from packaging.utils import canonicalize_name
 from tests import requirements
 from tests.requirements import SETUP
 from warre_blazar import conf
-from warre_blazar.edge import enabling
+from warre_blazar.site_rules import enabling
 
 
 def entry_points():

@@ -2,14 +2,14 @@
 
 from warre_blazar.domain.slots.extensions import Stop
 from warre_blazar.domain.slots.offers import NoOffer
-from warre_blazar.fields.flavors import Flavor
+from warre_blazar.fields.flavors import FlavorFields
 from warre_blazar.fields.kinds import Schema, answer, reference
 
 _COUNT: Schema = {"type": "integer", "minimum": 1}
 _NATURAL: Schema = {"type": "integer", "minimum": 0}
 _MOMENT: Schema = {"type": "string", "format": "date-time"}
 _SHOWN = ("id", "name", "category", "vcpu", "memory_mb", "disk_gb", "availability_zone", "slots")
-_FLAVOR: Schema = answer(**{name: getattr(Flavor, name).kind.answer for name in _SHOWN})
+_FLAVOR: Schema = answer(**{name: getattr(FlavorFields, name).kind.answer for name in _SHOWN})
 
 OFFER: Schema = answer(
     flavor=_FLAVOR,

@@ -44,9 +44,20 @@ checks. If a request is for an item that the caller may not see, the answer is 4
 didn't exist."""
 
 _RESOURCES = (
-    *(flavors.Flavor, flavors.FlavorOffered, flavors.FlavorShown),
-    *(reservations.Reservation, others.Access, others.Window, others.Messages),
-    *(usage.Usage, usage.Refusal, series.Series, waits.Wait, audit.AuditFinding),
+    *(flavors.FlavorFields, flavors.FlavorOffered, flavors.FlavorShown),
+    *(
+        reservations.ReservationFields,
+        others.AccessFields,
+        others.WindowFields,
+        others.MessagesFields,
+    ),
+    *(
+        usage.UsageFields,
+        usage.RefusalFields,
+        series.SeriesFields,
+        waits.WaitFields,
+        audit.AuditFindingFields,
+    ),
 )
 
 #: A header that the application's guard adds.
@@ -57,7 +68,7 @@ _RETRY_AFTER = {
 
 #: The document's named schemas.
 _COMPONENTS: dict[str, Schema] = {
-    **{resource.__name__: schemas.of_answer(resource) for resource in _RESOURCES},
+    **{schemas.name_of(resource): schemas.of_answer(resource) for resource in _RESOURCES},
     "FlavorCreate": schemas.FLAVOR_CREATE,
     "FlavorUpdate": schemas.FLAVOR_UPDATE,
     "FlavorLimits": flavor_limits_schema.FLAVOR_LIMITS,

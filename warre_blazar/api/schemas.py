@@ -24,7 +24,7 @@ _NOT_IN_WARRE = "x-not-in-warre"
 _TEXT: Schema = {"type": "string"}
 _POSITIVE = Integer(1).answer
 _NATURAL = Integer(0).answer
-_ID = flavors.Flavor.id.kind.answer
+_ID = flavors.FlavorFields.id.kind.answer
 _MOMENT = Time().answer
 
 
@@ -57,6 +57,11 @@ def in_warre(body: Schema) -> Schema:
     return {**body, "properties": properties}
 
 
+def name_of(resource: type[Resource]) -> str:
+    """The name of a resource's schema."""
+    return resource.__name__.removesuffix("Fields")
+
+
 def of_answer(resource: type[Resource]) -> Schema:
     """The schema of an item in an answer.
 
@@ -72,7 +77,7 @@ def of_answer(resource: type[Resource]) -> Schema:
         "required": [field.name for field in declared if not field.use & optional],
         "properties": {field.name: _property(field) for field in declared},
     }
-    return {"allOf": [reference(above.__name__), own]} if inherited else own
+    return {"allOf": [reference(name_of(above)), own]} if inherited else own
 
 
 def _property(field: Field[Any]) -> Schema:
@@ -80,22 +85,22 @@ def _property(field: Field[Any]) -> Schema:
     return {**field.kind.answer, "description": field.description + seen_by}
 
 
-FLAVOR_CREATE = _creation(flavors.Flavor)
-FLAVOR_UPDATE = _change(flavors.Flavor)
+FLAVOR_CREATE = _creation(flavors.FlavorFields)
+FLAVOR_UPDATE = _change(flavors.FlavorFields)
 #: The values of a new flavor's optional fields if the request doesn't contain them.
 FLAVOR_DEFAULTS = {
-    field.name: field.default for field in given(flavors.Flavor) if not field.mandatory
+    field.name: field.default for field in given(flavors.FlavorFields) if not field.mandatory
 }
-RESERVATION_CREATE = _creation(reservations.Reservation)
-RESERVATION_UPDATE = _change(reservations.Reservation)
+RESERVATION_CREATE = _creation(reservations.ReservationFields)
+RESERVATION_UPDATE = _change(reservations.ReservationFields)
 #: On Warre's path only the end can be changed, as in Warre.
-RESERVATION_EXTEND = _body([reservations.Reservation.end], required=["end"])
-WINDOW_CREATE = _creation(others.Window)
-WINDOW_UPDATE = _change(others.Window)
-WAIT_CREATE = _creation(waits.Wait)
-MESSAGES_UPDATE = _creation(others.Messages)
-ACCESS_CREATE = _creation(others.Access)
-SERIES_CREATE = _creation(series.Series)
+RESERVATION_EXTEND = _body([reservations.ReservationFields.end], required=["end"])
+WINDOW_CREATE = _creation(others.WindowFields)
+WINDOW_UPDATE = _change(others.WindowFields)
+WAIT_CREATE = _creation(waits.WaitFields)
+MESSAGES_UPDATE = _creation(others.MessagesFields)
+ACCESS_CREATE = _creation(others.AccessFields)
+SERIES_CREATE = _creation(series.SeriesFields)
 #: A series changes only by further occurrences.
 SERIES_UPDATE: Schema = {
     "type": "object",
@@ -114,7 +119,7 @@ SERIES_UPDATE: Schema = {
 }
 
 # The schemas below describe answers. Times in answers have the offset of UTC.
-_ABSOLUTE = of_answer(others.Limits)
+_ABSOLUTE = of_answer(others.LimitsFields)
 LIMITS = answer(absolute=_ABSOLUTE)
 PROJECT_LIMITS = answer(project_id=_TEXT, absolute=_ABSOLUTE)
 SPAN = answer(start=_MOMENT, end=_MOMENT)

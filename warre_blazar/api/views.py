@@ -6,21 +6,21 @@ from typing import Any
 
 from warre_blazar import times
 from warre_blazar.db.records.usage import UsageFilter
-from warre_blazar.domain.audit.reports import AuditReport, KeptDifference
+from warre_blazar.domain.audit.reports import KeptDifference, LastAudit
 from warre_blazar.domain.booking import reservation_states
 from warre_blazar.domain.booking.quota import HOURS, RESERVATIONS, UNLIMITED, Amount
 from warre_blazar.domain.booking.reservation import Reservation
 from warre_blazar.domain.flavors.capacity import HostLimit
-from warre_blazar.domain.flavors.flavor import Access, Flavor
-from warre_blazar.domain.maintenance_window import Window
+from warre_blazar.domain.flavors.flavor import Flavor, ProjectAccess
+from warre_blazar.domain.maintenance import MaintenanceWindow
 from warre_blazar.domain.records.changes import Change
-from warre_blazar.domain.records.refusals import Refusal
+from warre_blazar.domain.records.refusals import RefusedRequest
 from warre_blazar.domain.records.usage import Amounts, Sum
 from warre_blazar.domain.running import backing_names
 from warre_blazar.domain.running.before_end import NOTHING, effective
 from warre_blazar.domain.running.snapshots import ServerSnapshot
 from warre_blazar.domain.series.series import BookedSeries
-from warre_blazar.domain.slots.offers import Offer
+from warre_blazar.domain.slots.offers import FlavorOffer
 from warre_blazar.domain.timeline import Span
 from warre_blazar.domain.waits import WaitState
 from warre_blazar.domain.window_meetings import Meeting
@@ -34,16 +34,16 @@ from warre_blazar.services.booking.dry_run import Foreseen
 from warre_blazar.services.booking.quotas import QuotaStanding
 from warre_blazar.services.flavors.capacity import Capacity, FlavorLimits
 from warre_blazar.services.hosts.host_status import HostStatus
-from warre_blazar.services.series import requests as refused_occurrences
-from warre_blazar.services.series.requests import SeriesOutcome
-from warre_blazar.services.slots.availability import FreeParts
-from warre_blazar.services.slots.extension import Extension
+from warre_blazar.services.series import occurrences as refused_occurrences
+from warre_blazar.services.series.occurrences import SeriesOutcome
+from warre_blazar.services.slots.availability import FreeInstances
+from warre_blazar.services.slots.extension import PossibleExtension
 from warre_blazar.services.slots.offers import Found
-from warre_blazar.services.waits.posting import WaitStatus
+from warre_blazar.services.waits.waits import WaitStatus
 from warre_blazar.texts import Said
 
 #: A function that says whether the caller of a request gets a field.
-Sees = Callable[[Field[Any]], bool]
+FieldFilter = Callable[[Field[Any]], bool]
 
 
 def everything(_: Field[Any]) -> bool:
@@ -51,7 +51,9 @@ def everything(_: Field[Any]) -> bool:
     return True
 
 
-def _document(resource: type[Resource], values: Mapping[str, Any], sees: Sees) -> dict[str, Any]:
+def _document(
+    resource: type[Resource], values: Mapping[str, Any], sees: FieldFilter
+) -> dict[str, Any]:
     """A resource's document: the fields that the caller gets.
 
     :param values: the values of the fields by attribute, and perhaps others.
@@ -63,12 +65,12 @@ def _document(resource: type[Resource], values: Mapping[str, Any], sees: Sees) -
     }
 
 
-def flavor(item: Flavor, sees: Sees = everything) -> dict[str, Any]:
+def flavor(item: Flavor, sees: FieldFilter = everything) -> dict[str, Any]:
     """A flavor as it is inside a reservation."""
-    return _document(flavors.Flavor, item.values, sees)
+    return _document(flavors.FlavorFields, item.values, sees)
 
 
-def offered(item: Flavor, hosts: int, sees: Sees) -> dict[str, Any]:
+def offered(item: Flavor, hosts: int, sees: FieldFilter) -> dict[str, Any]:
     """A flavor, and whether it can be booked.
 
     :param hosts: the number of hosts that could hold an instance of the flavor.
@@ -121,7 +123,7 @@ def _limit(item: HostLimit) -> dict[str, Any]:
 
 
 def reservation(
-    item: Reservation, its_flavor: Flavor, sees: Sees = everything, default: str = NOTHING
+    item: Reservation, its_flavor: Flavor, sees: FieldFilter = everything, default: str = NOTHING
 ) -> dict[str, Any]:
     """A reservation with its flavor.
 
@@ -145,7 +147,7 @@ def reservation(
         values |= {"status": reservation_states.DELETED, "status_at_deletion": item.state}
     if item.idle_since is None:
         del values["idle_since"]
-    return _document(reservations.Reservation, values, sees)
+    return _document(reservations.ReservationFields, values, sees)
 
 
 def snapshots(items: Sequence[ServerSnapshot]) -> dict[str, Any]:
@@ -241,7 +243,7 @@ def offers(item: Found) -> dict[str, Any]:
     }
 
 
-def offer(item: Offer) -> dict[str, Any]:
+def offer(item: FlavorOffer) -> dict[str, Any]:
     """A start at which a flavor can be booked, and the latest end of such a booking."""
     return {
         "flavor": flavor_named(item.flavor),
@@ -267,7 +269,7 @@ def flavor_named(item: Flavor) -> dict[str, Any]:
     }
 
 
-def extension(item: Extension) -> dict[str, Any]:
+def extension(item: PossibleExtension) -> dict[str, Any]:
     """How far a reservation can be extended."""
     return {
         "latest_end": Time().to_json(item.end),
@@ -276,7 +278,7 @@ def extension(item: Extension) -> dict[str, Any]:
     }
 
 
-def availability(found: Sequence[FreeParts]) -> dict[str, Any]:
+def availability(found: Sequence[FreeInstances]) -> dict[str, Any]:
     """How many instances of flavors are free in the parts of a time."""
     return {
         "results": [
@@ -289,9 +291,9 @@ def availability(found: Sequence[FreeParts]) -> dict[str, Any]:
     }
 
 
-def access(item: Access, sees: Sees) -> dict[str, Any]:
+def access(item: ProjectAccess, sees: FieldFilter) -> dict[str, Any]:
     """A project's access to a private flavor. ``flavor`` is the flavor's id."""
-    return _document(others.Access, {**vars(item), "flavor": item.flavor_id}, sees)
+    return _document(others.AccessFields, {**vars(item), "flavor": item.flavor_id}, sees)
 
 
 def host(item: HostStatus) -> dict[str, Any]:
@@ -336,14 +338,14 @@ def series(
 
     :param occurrences: its reservations. None: the document doesn't list them.
     """
-    lesson, recurrence = item.lesson, item.recurrence
+    booking, recurrence = item.booking, item.recurrence
     values: dict[str, Any] = {
         **vars(item),
-        **vars(lesson),
-        **vars(lesson.labels),
+        **vars(booking),
+        **vars(booking.labels),
         **vars(recurrence),
         "flavor": {"id": its_flavor.id, "name": its_flavor.name},
-        "instance_count": lesson.count,
+        "instance_count": booking.count,
         "hours": recurrence.length / times.HOUR,
         "rrule": recurrence.rule,
         "cut_off": recurrence.is_endless,
@@ -353,7 +355,7 @@ def series(
         values["reservations"] = [
             {"id": each.id, **span(each.span), "status": each.state} for each in occurrences
         ]
-    return _document(fields_of_series.Series, values, everything)
+    return _document(fields_of_series.SeriesFields, values, everything)
 
 
 def series_foreseen(item: SeriesOutcome) -> dict[str, Any]:
@@ -371,7 +373,9 @@ def _time(moment: datetime.datetime | None) -> str | None:
     return None if moment is None else Time().to_json(moment)
 
 
-def window(item: Window, sees: Sees, meetings: Sequence[Meeting] | None = None) -> dict[str, Any]:
+def window(
+    item: MaintenanceWindow, sees: FieldFilter, meetings: Sequence[Meeting] | None = None
+) -> dict[str, Any]:
     """A maintenance window.
 
     :param meetings: the reservations that the window met. None: the request didn't ask for them.
@@ -380,7 +384,7 @@ def window(item: Window, sees: Sees, meetings: Sequence[Meeting] | None = None) 
         name: [{"id": each_id, "name": its_name} for each_id, its_name in pairs]
         for name, pairs in (("flavors", item.flavors), ("hosts", item.hosts))
     }
-    document = _document(others.Window, {**vars(item), **vars(item.span), **closed}, sees)
+    document = _document(others.WindowFields, {**vars(item), **vars(item.span), **closed}, sees)
     if meetings is None:
         return document
     return {**document, "reservations": [_meeting(each) for each in meetings]}
@@ -430,14 +434,14 @@ def _usage_row(
         "resource_hours": {name: _hours(n) for name, n in sorted(item.resources.items())},
         "refusals": dict(sorted(item.refusals.items())),
     }
-    return _document(fields_of_usage.Usage, values, everything)
+    return _document(fields_of_usage.UsageFields, values, everything)
 
 
 def _hours(seconds: Amounts) -> dict[str, float]:
     return {name: amount / _HOUR for name, amount in seconds._asdict().items()}
 
 
-def refusal(item: Refusal) -> dict[str, Any]:
+def refusal(item: RefusedRequest) -> dict[str, Any]:
     """A request that was refused."""
     values = {
         **vars(item),
@@ -445,7 +449,7 @@ def refusal(item: Refusal) -> dict[str, Any]:
         "flavor": item.flavor_name,
         "instance_count": item.count,
     }
-    return _document(fields_of_usage.Refusal, values, everything)
+    return _document(fields_of_usage.RefusalFields, values, everything)
 
 
 def wait(item: WaitStatus) -> dict[str, Any]:
@@ -467,10 +471,10 @@ def wait(item: WaitStatus) -> dict[str, Any]:
         "found_start": it.found.start if it.found else None,
         "found_end": it.found.end if it.found else None,
     }
-    return _document(waits.Wait, values, everything)
+    return _document(waits.WaitFields, values, everything)
 
 
-def audit(report: AuditReport | None) -> dict[str, Any]:
+def audit(report: LastAudit | None) -> dict[str, Any]:
     """When the last audit has finished, and what it couldn't compare."""
     away = report.away if report else {}
     return {
@@ -482,7 +486,7 @@ def audit(report: AuditReport | None) -> dict[str, Any]:
 
 def audit_finding(item: KeptDifference) -> dict[str, Any]:
     """A difference that an audit has found."""
-    return _document(fields_of_audit.AuditFinding, vars(item), everything)
+    return _document(fields_of_audit.AuditFindingFields, vars(item), everything)
 
 
 def messages(enabled: bool, *, sends: bool, address: Mapping[str, str | None]) -> dict[str, Any]:
@@ -491,10 +495,10 @@ def messages(enabled: bool, *, sends: bool, address: Mapping[str, str | None]) -
     :param address: the address, or nothing if Keystone can't be asked.
     """
     values = {"enabled": enabled, "sends": sends, **address}
-    return _document(others.Messages, values, everything)
+    return _document(others.MessagesFields, values, everything)
 
 
-def limits(item: QuotaStanding, sees: Sees) -> dict[str, Any]:
+def limits(item: QuotaStanding, sees: FieldFilter) -> dict[str, Any]:
     """A project's limits, and how much of them the project uses."""
     values = {
         "max_hours": item.limits.hours,
@@ -503,9 +507,9 @@ def limits(item: QuotaStanding, sees: Sees) -> dict[str, Any]:
         "total_reservations_used": item.used.reservations,
         "own": sorted(_IN_LIMITS[name] for name in item.own),
     }
-    return {"absolute": _document(others.Limits, values, sees)}
+    return {"absolute": _document(others.LimitsFields, values, sees)}
 
 
-def project_limits(item: QuotaStanding, sees: Sees) -> dict[str, Any]:
+def project_limits(item: QuotaStanding, sees: FieldFilter) -> dict[str, Any]:
     """A project's limits in a listing of all projects, with the project's id."""
     return {"project_id": item.project_id, **limits(item, sees)}

@@ -8,10 +8,10 @@ from typing import Any
 from warre_blazar.cli import arguments, base, sizes, time_display
 from warre_blazar.client.types import Document
 from warre_blazar.fields.declaration import Field, Use, given
-from warre_blazar.fields.flavors import Flavor
+from warre_blazar.fields.flavors import FlavorFields
 from warre_blazar.fields.kinds import Boolean, Integer, TextMap, Word
 
-_DECLARED = given(Flavor)
+_DECLARED = given(FlavorFields)
 #: The options of times, which have names of their own.
 _TIMES = {"start": arguments.add_start, "end": arguments.add_end}
 _NAMES = [field.key for field in _DECLARED if field.key not in _TIMES]

@@ -131,7 +131,7 @@ class ListFlavors(_Flavors, base.ListCommand):
         )
         if parsed_args.category and not flavors:
             choose(self, parsed_args.category, everything=parsed_args.all)
-        names = columns(fields.Flavor, long=parsed_args.long)
+        names = columns(fields.FlavorFields, long=parsed_args.long)
         if not parsed_args.long and any(flavor.description for flavor in flavors):
             names.append("description")
         if parsed_args.all and not parsed_args.long:

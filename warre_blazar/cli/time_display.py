@@ -14,7 +14,13 @@ from warre_blazar.fields.kinds import Time
 FIELDS = frozenset({"latest_end", "next_start"}) | frozenset(
     field.name
     for resource in (
-        *(flavors.Flavor, reservations.Reservation, others.Window, usage.Refusal, waits.Wait),
+        *(
+            flavors.FlavorFields,
+            reservations.ReservationFields,
+            others.WindowFields,
+            usage.RefusalFields,
+            waits.WaitFields,
+        ),
     )
     for field in declaration.fields(resource)
     if isinstance(field.kind, Time)

@@ -5,7 +5,7 @@ from typing import Any
 
 from keystoneauth1 import exceptions as ksa
 
-from warre_blazar import waiting
+from warre_blazar import timer
 from warre_blazar.client import errors, lookup, resources, times
 from warre_blazar.client.collection import (
     DRY_RUN,
@@ -292,7 +292,7 @@ class Reservations(Collection):
         pause: float = times.PROGRESS_EVERY,
         poll: float = times.START_POLL,
         patience: float = times.AWAY_AT_MOST,
-        sleep: Callable[[float], None] = waiting.sleep,
+        sleep: Callable[[float], None] = timer.sleep,
     ) -> Reservation:
         """Wait until a reservation is ACTIVE, and return it.
 

@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 from keystoneauth1 import adapter, discover
 from keystoneauth1 import exceptions as ksa
 
-from warre_blazar import texts, waiting
+from warre_blazar import texts, timer
 from warre_blazar.client import errors, times
 from warre_blazar.client.types import Document
 
@@ -185,7 +185,7 @@ class Transport:
                     raise
                 lost = error
             if pause is not None:
-                waiting.sleep(pause)
+                timer.sleep(pause)
         raise errors.Unanswered(path.strip("/"), lost) from lost
 
     def request(

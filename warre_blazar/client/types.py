@@ -139,11 +139,11 @@ class Page(Generic[Item]):
         return max(1, -(-self.total // self.size))
 
 
-class Access(Value, others.Access):
+class Access(Value, others.AccessFields):
     """A project's right to book a private flavor. ``flavor`` is the id of the flavor."""
 
 
-class Reservation(Value, reservations.Reservation):
+class Reservation(Value, reservations.ReservationFields):
     """Instances of a flavor that a project has booked for a time with a start and an end.
 
     ``status`` is PENDING_CREATE, ALLOCATED, ACTIVE, COMPLETE, ERROR or DELETED. ``flavor`` is a
@@ -341,7 +341,7 @@ class FreeParts:
         return cls(FlavorSize.of(document["flavor"]), free)
 
 
-class Window(Value, others.Window):
+class Window(Value, others.WindowFields):
     """A maintenance window. Its flavors and hosts can't be booked from its start to its end.
 
     Only operators get ``hosts``: pairs of an id and a hypervisor hostname.
@@ -354,7 +354,7 @@ class Window(Value, others.Window):
         return {**values, "flavors": closed, "hosts": hosts}
 
 
-class Series(Value, series.Series):
+class Series(Value, series.SeriesFields):
     """Reservations that take place regularly.
 
     ``start`` is a local time without a time zone. ``refused`` has a document for each occurrence
@@ -379,7 +379,7 @@ class SeriesForeseen:
         return cls(document["bookable"], spans, tuple(document["refused"]))
 
 
-class Usage(Value, usage.Usage):
+class Usage(Value, usage.UsageFields):
     """What became of the instances of a project, user, flavor or day, or of all of them.
 
     ``hours`` has the hours of instances by quantity, and ``resource_hours`` has the same by
@@ -405,7 +405,7 @@ class UsageReport:
         return cls(span.start, span.end, document["by"], rows)
 
 
-class Refusal(Value, usage.Refusal):
+class Refusal(Value, usage.RefusalFields):
     """A request to book or to change a reservation that a rule has refused."""
 
 
@@ -425,11 +425,11 @@ class Host:
         return cls(document["id"], document["name"], document["state"], document)
 
 
-class Messages(Value, others.Messages):
+class Messages(Value, others.MessagesFields):
     """Whether the user gets messages about the reservations that the user has booked."""
 
 
-class Limits(Value, others.Limits):
+class Limits(Value, others.LimitsFields):
     """A project's limits, and how much of them the project uses. -1 means unlimited."""
 
     project_id: Field[str | None] = Field(Text(255), "The project's id.")
@@ -441,7 +441,7 @@ class Limits(Value, others.Limits):
         return super().of(values, etag)
 
 
-class AuditFinding(Value, audit.AuditFinding):
+class AuditFinding(Value, audit.AuditFindingFields):
     """A difference that an audit has found."""
 
 
@@ -459,7 +459,7 @@ class AuditReport:
     findings: Page[AuditFinding]
 
 
-class Wait(Value, waits.Wait):
+class Wait(Value, waits.WaitFields):
     """A wish to book instances once there is room, or to be told of it.
 
     ``status`` is WAITING, BOOKING, BOOKED, TOLD, EXPIRED, CANCELED or REFUSED.

@@ -14,8 +14,8 @@ from oslo_log import log as logging
 
 from warre_blazar.cmd import web_server
 from warre_blazar.db import migration
-from warre_blazar.edge import enabling
 from warre_blazar.errors import exceptions
+from warre_blazar.site_rules import enabling
 from warre_blazar.wsgi import checked_application, request_bodies, request_threads
 
 LOG = logging.getLogger(__name__)

@@ -24,7 +24,7 @@ from warre_blazar.errors.exceptions import TryAgain
 from warre_blazar.openstack import manager
 from warre_blazar.plugins import lease_contexts, monitor
 from warre_blazar.services.audit import Audit, Result, reporting
-from warre_blazar.services.audit.looking import Neighbors
+from warre_blazar.services.audit.looking import StockTypes
 
 #: The exit statuses. 0: there are no differences. 1: there are some differences. 2: a service or
 #: the database couldn't be read.
@@ -99,7 +99,7 @@ def audit() -> Audit:
         patience=monitor.patience,
         server_patience=float(options.server_deletion_timeout),
         trust_grace=float(cfg.CONF.rpc_response_timeout + options.request_timeout),
-        neighbors=Neighbors(_stock_patience, are_exact),
+        neighbors=StockTypes(_stock_patience, are_exact),
         delete_lease=_delete_lease,
         now=timeutils.utcnow,
     )

@@ -8,10 +8,10 @@ from oslo_db import options as db_options
 from warre_blazar import conf
 from warre_blazar.cmd import setup_errors
 from warre_blazar.domain.flavors.flavor import Flavor
-from warre_blazar.edge import device_rules
 from warre_blazar.errors import exceptions
 from warre_blazar.services.flavors import bootable, capacity, device_recount
 from warre_blazar.services.flavors.device_recount import Finding
+from warre_blazar.site_rules import device_rules
 
 
 def add_parser(subparsers: Any) -> None:

@@ -13,11 +13,11 @@ from oslo_utils import timeutils
 from warre_blazar.cmd import setup_errors
 from warre_blazar.domain.hosts.host_marks import Drain, OnHost
 from warre_blazar.domain.wording import counted
-from warre_blazar.edge import conditions
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import people
-from warre_blazar.services.moves import draining
-from warre_blazar.services.moves.draining import Drained
+from warre_blazar.services.moves import drained_hosts
+from warre_blazar.services.moves.drained_hosts import DrainResult
+from warre_blazar.site_rules import conditions
 
 #: The exit statuses: nothing is left on the host, something is left on it, or the command failed.
 EMPTY, LEFT, FAILED = 0, 1, 2
@@ -55,7 +55,7 @@ def run(command: Any) -> int:
     try:
         if command.undo:
             return _undo(command)
-        do = draining.foresee if command.dry_run else draining.drain
+        do = drained_hosts.foresee if command.dry_run else drained_hosts.drain
         now = timeutils.utcnow()
         drain = Drain(_operator(), now.replace(microsecond=0), command.reason)
         result = do(command.host, drain, conditions.of_service(), now)
@@ -77,9 +77,9 @@ def _operator() -> str:
 
 
 def _undo(command: Any) -> int:
-    host_id, drain = draining.drain_of(command.host)
+    host_id, drain = drained_hosts.drain_of(command.host)
     if drain is not None and not command.dry_run:
-        draining.resume(command.host)
+        drained_hosts.resume(command.host)
     if command.json:
         still = drain is not None and command.dry_run
         print(json.dumps({"host_id": host_id, "draining": still}))
@@ -97,7 +97,7 @@ def _fail(message: str) -> int:
     return FAILED
 
 
-def _project_names(result: Drained) -> dict[str, str]:
+def _project_names(result: DrainResult) -> dict[str, str]:
     """The names of the reservations' projects by id, as far as Keystone tells them."""
     names: dict[str, str] = {}
     moved, left = (each.on_host for each in result.moved), (each.on_host for each in result.left)
@@ -109,7 +109,7 @@ def _project_names(result: Drained) -> dict[str, str]:
     return names
 
 
-def _print(host: str, result: Drained, projects: Mapping[str, str], *, dry_run: bool) -> None:
+def _print(host: str, result: DrainResult, projects: Mapping[str, str], *, dry_run: bool) -> None:
     if dry_run:
         print(f"Dry run, nothing was changed: host {host} would be closed for bookings")
     for each in result.moved:
@@ -138,7 +138,7 @@ def _line(each: OnHost, projects: Mapping[str, str]) -> str:
     )
 
 
-def _print_json(result: Drained, projects: Mapping[str, str], *, draining: bool) -> None:
+def _print_json(result: DrainResult, projects: Mapping[str, str], *, draining: bool) -> None:
     document = {
         "host_id": result.host_id,
         "draining": draining,

@@ -12,8 +12,8 @@ from oslo_db import options as db_options
 from warre_blazar.cmd import setup_errors, web_server
 from warre_blazar.cmd.metric_families import Collector
 from warre_blazar.db import clock
-from warre_blazar.edge import conditions, device_rules
 from warre_blazar.services.records import metrics
+from warre_blazar.site_rules import conditions, device_rules
 
 _NAME = "warre-blazar-manage"
 _THREADS = 4

@@ -17,11 +17,11 @@ from warre_blazar.conf import authtoken
 from warre_blazar.db import migration
 from warre_blazar.domain.flavors.flavor import Flavor
 from warre_blazar.domain.running import backing_names
-from warre_blazar.edge import device_rules, enabling
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import keystone, limits, nova
 from warre_blazar.services.flavors import capacity, device_recount
 from warre_blazar.services.hosts import host_refresh
+from warre_blazar.site_rules import device_rules, enabling
 
 # This module also registers command line options, so it must be imported before parsing.
 cfg.CONF.import_opt("enabled_filters", "blazar.enforcement.enforcement", group="enforcement")

@@ -7,10 +7,10 @@ from sqlalchemy.orm import Session
 
 from warre_blazar.db import session
 from warre_blazar.db.tables import flavor_projects
-from warre_blazar.domain.flavors.flavor import Access
+from warre_blazar.domain.flavors.flavor import ProjectAccess
 
 
-def insert(db: Session, access: Access) -> None:
+def insert(db: Session, access: ProjectAccess) -> None:
     """Add an access.
 
     :raises oslo_db.exception.DBDuplicateEntry: the project already has access to the flavor.
@@ -26,7 +26,7 @@ def delete(db: Session, access_id: str) -> bool:
 
 def listing(
     db: Session, filters: dict[str, str], limit: int | None, offset: int
-) -> tuple[list[Access], int]:
+) -> tuple[list[ProjectAccess], int]:
     """A page of accesses, and the number of accesses on all pages.
 
     :param filters: values that columns must have, by column name.
@@ -40,5 +40,5 @@ def listing(
     )
     if limit is not None:
         query = query.limit(limit).offset(offset)
-    rights = [Access(**row) for row in db.execute(query).mappings()]
+    rights = [ProjectAccess(**row) for row in db.execute(query).mappings()]
     return rights, db.execute(count).scalar_one()

@@ -204,5 +204,5 @@ def delete(db: Session, flavor: Flavor) -> None:
 
     :raises session.LostRace: the flavor was claimed or changed since it was read.
     """
-    generations.claim_flavor(db, flavor, {"deleted": flavor.id})
+    generations.increase_flavor(db, flavor, {"deleted": flavor.id})
     db.execute(flavor_projects.delete().where(flavor_projects.c.flavor_id == flavor.id))

@@ -22,12 +22,12 @@ from warre_blazar.db.tables import (
     project_generations,
 )
 from warre_blazar.domain.flavors.flavor import Flavor
-from warre_blazar.domain.hosts.hosts import Host
+from warre_blazar.domain.hosts.bookable_host import BookableHost
 
 _NOTHING: Mapping[str, Any] = types.MappingProxyType({})
 
 
-def claim_flavor(db: Session, flavor: Flavor, values: Mapping[str, Any] = _NOTHING) -> None:
+def increase_flavor(db: Session, flavor: Flavor, values: Mapping[str, Any] = _NOTHING) -> None:
     """Increase a flavor's generation, provided that it is as it was read.
 
     :param values: the flavor's columns to write.
@@ -36,7 +36,7 @@ def claim_flavor(db: Session, flavor: Flavor, values: Mapping[str, Any] = _NOTHI
     _increase(db, flavors.c.id, flavor.id, flavor.generation, values)
 
 
-def claim_hosts(db: Session, hosts: Iterable[Host]) -> None:
+def increase_hosts(db: Session, hosts: Iterable[BookableHost]) -> None:
     """Increase the generation of each host, provided that it is as it was read.
 
     The hosts are written in the order of their ids, so that two transactions that claim the same
@@ -77,7 +77,7 @@ def of_project(db: Session, project_id: str) -> int:
     return db.execute(query).scalar_one_or_none() or 0
 
 
-def claim_project(db: Session, project_id: str, generation: int) -> None:
+def increase_project(db: Session, project_id: str, generation: int) -> None:
     """Increase a project's generation, provided that it is as it was read.
 
     :raises session.LostRace: the project's quota was claimed after the generation was read.
@@ -108,7 +108,7 @@ def _increase(
     )
 
 
-def _touch(db: Session, host: Host) -> None:
+def _touch(db: Session, host: BookableHost) -> None:
     """Write a host's row in Blazar's table, provided that the host is still reservable.
 
     When Blazar takes a failed host out of use or deletes a host, it doesn't change the generation,

@@ -99,7 +99,7 @@ flavor_projects = sa.Table(
     ),
 )
 
-reservations = sa.Table(
+bookings = sa.Table(
     "warre_reservations",
     metadata,
     sa.Column("id", _string(64), primary_key=True),
@@ -154,12 +154,12 @@ reservations = sa.Table(
     sa.Column("look_error", _text()),
 )
 
-sa.Index("ix_warre_reservations_name", reservations.c.name)
-sa.Index("ix_warre_reservations_series", reservations.c.series_id)
+sa.Index("ix_warre_reservations_name", bookings.c.name)
+sa.Index("ix_warre_reservations_series", bookings.c.series_id)
 # For queries of the few reservations that have a promise.
-sa.Index("ix_warre_reservations_claim", reservations.c.claim_end, reservations.c.claim_start)
+sa.Index("ix_warre_reservations_claim", bookings.c.claim_end, bookings.c.claim_start)
 
-hosts = sa.Table(
+host_generations = sa.Table(
     "warre_hosts",
     metadata,
     sa.Column(
@@ -201,7 +201,7 @@ host_providers = sa.Table(
     sa.Column("read_at", sa.DateTime, nullable=False),
 )
 
-projects = sa.Table(
+project_generations = sa.Table(
     "warre_projects",
     metadata,
     sa.Column("project_id", _string(255), primary_key=True),
@@ -686,7 +686,7 @@ waits = sa.Table(
     sa.Index("ix_warre_waits_project", "project_id", "state"),
 )
 
-windows = sa.Table(
+maintenance_windows = sa.Table(
     "warre_windows",
     metadata,
     sa.Column("id", _string(64), primary_key=True),

@@ -20,7 +20,12 @@ from warre_blazar.domain.booking import reservation_states
 from warre_blazar.domain.booking.labels import Labels
 from warre_blazar.domain.booking.reservation import Reservation
 from warre_blazar.domain.series.recurrence import Recurrence
-from warre_blazar.domain.series.series import BookedSeries, Lesson, SeriesStatus, SeriesWork
+from warre_blazar.domain.series.series import (
+    BookedSeries,
+    RepeatedBooking,
+    SeriesStatus,
+    SeriesWork,
+)
 
 
 class SeriesChanged(session.RowChanged):
@@ -29,19 +34,19 @@ class SeriesChanged(session.RowChanged):
 
 def insert(db: Session, item: BookedSeries) -> None:
     """Add a series."""
-    lesson, recurrence, labels = item.lesson, item.recurrence, item.lesson.labels
+    booking, recurrence, labels = item.booking, item.recurrence, item.booking.labels
     db.execute(
         series.insert().values(
             id=item.id,
             project_id=item.project_id,
             user_id=item.user_id,
-            flavor_id=lesson.flavor,
-            instance_count=lesson.count,
-            affinity=lesson.affinity,
+            flavor_id=booking.flavor,
+            instance_count=booking.count,
+            affinity=booking.affinity,
             name=labels.name,
             note=labels.note,
             contact=labels.contact,
-            before_end=lesson.before_end,
+            before_end=booking.before_end,
             start_date=recurrence.start,
             timezone=recurrence.timezone,
             rrule=recurrence.rule,
@@ -66,7 +71,7 @@ def _series(row: sa.RowMapping) -> BookedSeries:
         id=row["id"],
         project_id=row["project_id"],
         user_id=row["user_id"],
-        lesson=Lesson(
+        booking=RepeatedBooking(
             row["flavor_id"], row["instance_count"], row["affinity"], labels, row["before_end"]
         ),
         recurrence=Recurrence(row["start_date"], row["timezone"], row["rrule"], length),

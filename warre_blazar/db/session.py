@@ -22,7 +22,7 @@ from oslo_log import log as logging
 from sqlalchemy import exc as sa_exc
 from sqlalchemy.orm import Session
 
-from warre_blazar import times, waiting
+from warre_blazar import timer, times
 from warre_blazar.errors import exceptions
 
 LOG = logging.getLogger(__name__)
@@ -174,7 +174,7 @@ def retried(function: Callable[P, R]) -> Callable[P, R]:
                 if not is_lost_race(error):
                     raise
                 LOG.debug("%s lost a race, trying again: %r", function.__name__, error)
-            waiting.sleep(wait * random.uniform(0.5, 1.5))  # noqa: S311
+            timer.sleep(wait * random.uniform(0.5, 1.5))  # noqa: S311
             wait = min(wait * 2, times.RACE_LONGEST_PAUSE)
         raise exceptions.TryAgain
 

@@ -23,7 +23,7 @@ host_traits = blazar.ComputeHostTrait.__table__
 
 flavors = models.flavors
 flavor_projects = models.flavor_projects
-bookings = models.reservations
+bookings = models.bookings
 backings = models.backings
 changes = models.changes
 channels = models.channels
@@ -40,7 +40,7 @@ secrets = models.secrets
 snapshots = models.snapshots
 stopped_addresses = models.stopped_addresses
 lease_workers = models.lease_workers
-maintenance_windows = models.windows
+maintenance_windows = models.maintenance_windows
 refusal_counts = models.refusal_counts
 refusals = models.refusals
 series = models.series
@@ -52,8 +52,8 @@ window_flavors = models.window_flavors
 window_hosts = models.window_hosts
 tallies = models.tallies
 #: The generations of hosts and of projects.
-host_generations = models.hosts
-project_generations = models.projects
+host_generations = models.host_generations
+project_generations = models.project_generations
 
 #: Each row of ``bookings``, joined with its reservation and its lease in Blazar's tables.
 bookings_in_leases = bookings.join(

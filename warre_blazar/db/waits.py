@@ -102,7 +102,7 @@ def count_open(db: Session, project_id: str) -> int:
     return db.scalar(query.where(waits.c.project_id == project_id, waits.c.state.in_(OPEN))) or 0
 
 
-def claim(db: Session, wait_id: str, project_id: str, reservation_id: str) -> None:
+def begin_booking(db: Session, wait_id: str, project_id: str, reservation_id: str) -> None:
     """Note that a wait is booked, in the transaction that books.
 
     :param reservation_id: the id of the new reservation.

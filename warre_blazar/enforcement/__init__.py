@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from blazar.enforcement import filters
 from oslo_config import cfg
 
-from warre_blazar.edge import conditions
 from warre_blazar.enforcement.max_length import FlavorMaxLengthFilter
 from warre_blazar.enforcement.quota import ProjectQuotaFilter
 from warre_blazar.enforcement.strict_lease import StrictLeaseFilter
+from warre_blazar.site_rules import conditions
 
 _CLASSES = (StrictLeaseFilter, FlavorMaxLengthFilter, ProjectQuotaFilter)
 

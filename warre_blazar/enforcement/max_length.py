@@ -13,9 +13,9 @@ from blazar.enforcement.filters import base_filter
 from warre_blazar import conf
 from warre_blazar.domain.flavors.flavor import RESOURCE_TYPE
 from warre_blazar.domain.timeline import Span
-from warre_blazar.edge import conditions
 from warre_blazar.errors import blazar_errors
 from warre_blazar.services.booking import changing
+from warre_blazar.site_rules import conditions
 
 
 class FlavorMaxLengthFilter(base_filter.BaseFilter):

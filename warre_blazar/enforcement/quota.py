@@ -15,9 +15,10 @@ from warre_blazar import conf
 from warre_blazar.domain.booking import quota
 from warre_blazar.domain.booking.quota import Amount, Rule
 from warre_blazar.domain.timeline import Span
-from warre_blazar.edge import carried_decisions, conditions
 from warre_blazar.errors import blazar_errors
+from warre_blazar.plugins import carried_decisions
 from warre_blazar.services.booking import quotas
+from warre_blazar.site_rules import conditions
 
 _Reservation = Mapping[str, Any]
 

@@ -17,8 +17,8 @@ from oslo_utils import uuidutils
 
 from warre_blazar import texts
 from warre_blazar.domain.booking import booking_rules
-from warre_blazar.edge import conditions
 from warre_blazar.errors import blazar_errors, exceptions
+from warre_blazar.site_rules import conditions
 
 #: The fields that a client may send.
 _CLIENT_FIELDS = {"name", "start_date", "end_date", "before_end_date", "reservations"}

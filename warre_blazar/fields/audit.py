@@ -4,7 +4,7 @@ from warre_blazar.fields.declaration import Field, Resource, Use
 from warre_blazar.fields.kinds import BOOLEAN, VALUE, or_null
 
 
-class AuditFinding(Resource):
+class AuditFindingFields(Resource):
     """A difference between the tables, Nova, Placement and Keystone that an audit has found."""
 
     kind = Field(VALUE, "The kind of difference, a stable word for programs.", Use.READ_ONLY)

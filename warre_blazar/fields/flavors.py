@@ -33,7 +33,7 @@ BEFORE_END = Word("nothing", "snapshot")
 _CAPACITY = "warre:flavor:capacity"
 
 
-class Flavor(Resource):
+class FlavorFields(Resource):
     """A flavor that an operator offers, as it is inside a reservation."""
 
     id = Field(ID, "The flavor's id.", Use.READ_ONLY | Use.BRIEF)
@@ -130,7 +130,7 @@ class Flavor(Resource):
     )
 
 
-class FlavorOffered(Flavor):
+class FlavorOffered(FlavorFields):
     """A flavor in the answers under /flavors."""
 
     bookable: Field[bool | None] = Field(

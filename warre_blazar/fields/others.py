@@ -17,7 +17,7 @@ from warre_blazar.fields.kinds import (
 )
 
 
-class Access(Resource):
+class AccessFields(Resource):
     """A project's right to book a private flavor."""
 
     id = Field(ID, "The id of the access.", Use.READ_ONLY)
@@ -65,7 +65,7 @@ _MET = {
 }
 
 
-class Window(Resource):
+class WindowFields(Resource):
     """A maintenance window. Its flavors and hosts can't be booked from its start to its end."""
 
     id = Field(ID, "The window's id.", Use.READ_ONLY)
@@ -109,7 +109,7 @@ class Window(Resource):
     )
 
 
-class Messages(Resource):
+class MessagesFields(Resource):
     """Whether a user gets messages about the reservations that the user has booked."""
 
     enabled = Field(
@@ -135,7 +135,7 @@ class Messages(Resource):
 _LIMIT, _USED = Integer(-1, None), Integer(0, None)
 
 
-class Limits(Resource):
+class LimitsFields(Resource):
     """A project's limits, and how much of them the project uses. -1 means unlimited."""
 
     max_hours = Field(_LIMIT, "-1 means unlimited.", name="maxHours")

@@ -83,7 +83,7 @@ _LOG = {
 }
 
 
-class Reservation(Resource):
+class ReservationFields(Resource):
     """Instances of a flavor that a project has booked for a time with a start and an end."""
 
     id = Field(ID, "The reservation's id.", Use.READ_ONLY | Use.BRIEF)

@@ -17,7 +17,7 @@ from warre_blazar.fields.kinds import (
     TimeZone,
     or_null,
 )
-from warre_blazar.fields.reservations import Reservation
+from warre_blazar.fields.reservations import ReservationFields
 from warre_blazar.texts import NotValid, expected
 
 STATUSES = ("booking", "undoing", "ending", "booked", "ended")
@@ -86,11 +86,11 @@ REFUSED = {
 }
 
 
-class Series(Resource):
+class SeriesFields(Resource):
     """Reservations that take place regularly, such as the lessons of a course."""
 
     id = Field(ID, "The id of the series.", Use.READ_ONLY | Use.BRIEF)
-    name = Field(Reservation.name.kind, "The name that each reservation gets.", Use.BRIEF)
+    name = Field(ReservationFields.name.kind, "The name that each reservation gets.", Use.BRIEF)
     flavor: Field[Any] = Field(
         FieldKind(kinds.answer(id=ID.answer, name={"type": "string"})),
         "The flavor.",
@@ -131,12 +131,13 @@ class Series(Resource):
         default=False,
     )
     affinity = Field(or_null(BOOLEAN), "As for reservations.")
-    note = Field(Reservation.note.kind, "A note for people that each reservation gets.")
+    note = Field(ReservationFields.note.kind, "A note for people that each reservation gets.")
     contact = Field(
-        Reservation.contact.kind, "The email address that messages about the reservations go to."
+        ReservationFields.contact.kind,
+        "The email address that messages about the reservations go to.",
     )
     before_end = Field(
-        Reservation.before_end.kind,
+        ReservationFields.before_end.kind,
         "What is done with the servers before the end of each reservation. null leaves it to the "
         "flavor.",
     )

@@ -17,7 +17,7 @@ _BY_CLASS = {"type": "object", "additionalProperties": _HOURS}
 _BY_CODE = {"type": "object", "additionalProperties": {"type": "integer", "minimum": 1}}
 
 
-class Usage(Resource):
+class UsageFields(Resource):
     """What became of the instances that were booked for a time."""
 
     project_id = Field(
@@ -53,7 +53,7 @@ class Usage(Resource):
     )
 
 
-class Refusal(Resource):
+class RefusalFields(Resource):
     """A request to book or to change a reservation that a rule has refused."""
 
     at = Field(Time(), "When it was refused.", Use.READ_ONLY)

@@ -16,14 +16,14 @@ from warre_blazar.fields.kinds import (
     Word,
     or_null,
 )
-from warre_blazar.fields.reservations import Reservation
+from warre_blazar.fields.reservations import ReservationFields
 
 STATES = ("WAITING", "BOOKING", "BOOKED", "TOLD", "EXPIRED", "CANCELED", "REFUSED")
 
 _HOURS = {"type": "number", "minimum": 0, "maximum": 1_000_000}
 
 
-class Wait(Resource):
+class WaitFields(Resource):
     """A wish to book instances once there is room, or to be told of it."""
 
     id = Field(ID, "The wait's id.", Use.READ_ONLY | Use.BRIEF)
@@ -80,15 +80,17 @@ class Wait(Resource):
         Use.READ_ONLY,
     )
     affinity = Field(or_null(BOOLEAN), "As for reservations.", Use.FIXED)
-    name = Field(Reservation.name.kind, "The name of the reservation.")
-    note = Field(Reservation.note.kind, "The note of the reservation.")
+    name = Field(ReservationFields.name.kind, "The name of the reservation.")
+    note = Field(ReservationFields.note.kind, "The note of the reservation.")
     contact = Field(
-        Reservation.contact.kind,
+        ReservationFields.contact.kind,
         "The email address that messages about the wait and the reservation go to. If it is null, "
         "they go to the user.",
     )
     timezone = Field(
-        Reservation.timezone.kind, "The time zone in which messages also show times.", Use.FIXED
+        ReservationFields.timezone.kind,
+        "The time zone in which messages also show times.",
+        Use.FIXED,
     )
     before_end = Field(
         or_null(BEFORE_END), "What is done with the servers before the end, as for reservations."

@@ -18,7 +18,7 @@ from warre_blazar.conf import authtoken
 from warre_blazar.domain.booking.quota import HOURS, RESERVATIONS, Amount, LimitsInForce
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import keystone, limits_login
-from warre_blazar.openstack.turns import Turns
+from warre_blazar.openstack.locks import Locks
 
 _SERVICE = "Keystone's list of limits"
 
@@ -55,7 +55,7 @@ class _Remembered:
 
 _remembered = _Remembered()
 #: Of the threads that need the limits of the same project, one asks Keystone for all of them.
-_turns = Turns()
+_locks = Locks()
 
 
 @functools.cache
@@ -112,8 +112,8 @@ def with_own(project_id: str, max_age: float = 0) -> LimitsInForce:
     remembered = _remembered.get(project_id, since)
     if remembered is not None:
         return remembered
-    with _turns.turn(project_id):
-        # Another thread may have asked Keystone while this one waited for its turn.
+    with _locks.held(project_id):
+        # Another thread may have asked Keystone while this one waited for the lock.
         return _remembered.get(project_id, since) or _read(project_id)
 
 

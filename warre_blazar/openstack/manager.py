@@ -26,7 +26,7 @@ from oslo_config import cfg
 from oslo_db import exception as db_exc
 from oslo_log import log as logging
 
-from warre_blazar import texts, waiting
+from warre_blazar import texts, timer
 from warre_blazar.errors import exceptions
 
 LOG = logging.getLogger(__name__)
@@ -131,8 +131,8 @@ def _refusal(error: blazar_exc.BlazarException) -> exceptions.WarreError:
 
 def _call(context: Mapping[str, Any], method: str, **arguments: Any) -> Any:
     client = _client()
-    if waiting.limit is not None:
-        client = client.prepare(timeout=waiting.limited(cfg.CONF.rpc_response_timeout))
+    if timer.limit is not None:
+        client = client.prepare(timeout=timer.limited(cfg.CONF.rpc_response_timeout))
     with _refusals():
         return client.call(dict(context), method, **arguments)
 

@@ -23,7 +23,7 @@ from warre_blazar.domain.audit.facts import NovaAggregate, NovaFlavor, NovaServe
 from warre_blazar.domain.running import backing_names
 from warre_blazar.domain.running.snapshots import ServerToSave
 from warre_blazar.errors import exceptions
-from warre_blazar.openstack import keystone, turns
+from warre_blazar.openstack import keystone, locks
 
 LOG = logging.getLogger(__name__)
 
@@ -44,7 +44,7 @@ _PAGE = 1000
 _AT_ONCE = 8
 _SERVICE = "Nova"
 #: A lock for each host. Only one thread of this process at a time adds the host to an aggregate.
-_turns = turns.Turns()
+_locks = locks.Locks()
 
 
 @contextlib.contextmanager
@@ -194,7 +194,7 @@ def add_host(aggregate_id: int, host: str) -> None:
     """
     # Nova writes the host's aggregates to Placement. If two requests make Nova write them at the
     # same time, Placement refuses one of the writes, and Nova has to write again.
-    with _turns.turn(f"host {host}"), _nova() as nova, contextlib.suppress(nova_exc.Conflict):
+    with _locks.held(f"host {host}"), _nova() as nova, contextlib.suppress(nova_exc.Conflict):
         nova.aggregates.add_host(aggregate_id, host)
 
 

@@ -17,7 +17,7 @@ from warre_blazar.domain.flavors import nova_requests
 from warre_blazar.domain.flavors.request_groups import PlacementRequest
 from warre_blazar.domain.running import backing_names
 from warre_blazar.errors import exceptions
-from warre_blazar.openstack import keystone, turns
+from warre_blazar.openstack import keystone, locks
 
 cfg.CONF.import_group("placement", "blazar.utils.openstack.placement")
 
@@ -33,7 +33,7 @@ ATTEMPTS = 8
 AT_ONCE = 8
 #: A lock for each provider. The threads of this process add inventories to a provider one after
 #: another.
-_turns = turns.Turns()
+_locks = locks.Locks()
 
 
 def send(method: str, url: str, *, fine: tuple[int, ...] = (), **kwargs: Any) -> Any:
@@ -149,9 +149,9 @@ def offer(host: str, cls: str, amount: int) -> None:
     """
     provider, inventory = _provider(host), backing_names.inventory(amount)
     # Reservations that start at the same time write to the same provider. This process's threads
-    # take turns. If they didn't, Placement would accept only one of the writes. All other threads
+    # hold a lock. If they didn't, Placement would accept only one of the writes. All other threads
     # would have to read everything again.
-    with _turns.turn(f"provider {provider}"):
+    with _locks.held(f"provider {provider}"):
         if _add_inventory(provider, cls, inventory):
             return
         for _ in range(ATTEMPTS):

@@ -17,7 +17,7 @@ from warre_blazar.domain.messages import notices
 from warre_blazar.domain.records.changes import Change, ChangeKind
 from warre_blazar.domain.running import lease_states
 from warre_blazar.domain.timeline import Span
-from warre_blazar.edge import conditions
+from warre_blazar.site_rules import conditions
 
 
 def register() -> None:

@@ -11,7 +11,7 @@ from sqlalchemy import event
 from sqlalchemy.orm import Session
 
 from warre_blazar.db.records import history
-from warre_blazar.edge import conditions
+from warre_blazar.site_rules import conditions
 
 
 def register() -> None:

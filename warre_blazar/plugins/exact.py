@@ -2,8 +2,8 @@
 
 Blazar's plugins look for room and write the reservation in separate transactions. So simultaneous
 requests can get the same room. The plugins of this module are Blazar's, but they choose the hosts
-from this package's snapshot, and claim them by their generations in the transaction that writes the
-reservation. All three must be named in ``[manager] plugins`` in place of Blazar's.
+from what this package has read, and claim them by their generations in the transaction that writes
+the reservation. All three must be named in ``[manager] plugins`` in place of Blazar's.
 """
 
 import contextlib
@@ -36,14 +36,14 @@ from warre_blazar.db.running import backings, lease_writes
 from warre_blazar.domain.flavors.request_groups import PlacementRequest
 from warre_blazar.domain.running.backing_phases import Phase
 from warre_blazar.domain.timeline import Span
-from warre_blazar.edge import conditions
 from warre_blazar.errors import blazar_errors, exceptions
 from warre_blazar.openstack import placement as our_placement
 from warre_blazar.plugins import blazar_changes, lease_guard
-from warre_blazar.services.booking import neighbors
-from warre_blazar.services.booking.neighbors import HostNeed
+from warre_blazar.services.booking import stock_types
+from warre_blazar.services.booking.stock_types import HostNeed
 from warre_blazar.services.hosts import new_hosts
 from warre_blazar.services.running import backing
+from warre_blazar.site_rules import conditions
 
 LOG = logging.getLogger(__name__)
 
@@ -89,10 +89,10 @@ def _chosen(need: HostNeed) -> dict[str, int]:
     """Choose hosts for a reservation, and claim them if the transaction writes the reservation."""
     if _claiming.get():
         with session.writer() as db:
-            return neighbors.choose(db, need, conditions.of_service(), claiming=True)
+            return stock_types.choose(db, need, conditions.of_service(), claiming=True)
     new_hosts.read()
     with session.reader() as db:
-        return neighbors.choose(db, need, conditions.of_service(), claiming=False)
+        return stock_types.choose(db, need, conditions.of_service(), claiming=False)
 
 
 def _allocate(reservation_id: str, host_ids: Iterable[str]) -> None:
@@ -198,7 +198,7 @@ def _fits(db: Session, reservation_id: str, request: PlacementRequest | None, sp
     """Claim a reservation's present hosts for a time, if the reservation fits on them."""
     present = allocations.allocated(db, reservation_id)
     need = HostNeed(request, sum(present.values()), span, own=reservation_id)
-    rooms = neighbors.fitting(db, need, conditions.of_service(), present)
+    rooms = stock_types.fitting(db, need, conditions.of_service(), present)
     # A host that has failed isn't among the reservable ones. The monitor heals it.
     return all(rooms[i] >= n or not db_api.host_get(i)["reservable"] for i, n in present.items())
 

@@ -21,18 +21,18 @@ from warre_blazar.db.hosts import allocations
 from warre_blazar.db.running import leases
 from warre_blazar.domain.booking import labels
 from warre_blazar.domain.booking.booking_conditions import BookingConditions
+from warre_blazar.domain.etags import NOT_SAID, Shown
 from warre_blazar.domain.flavors.flavor import RESOURCE_TYPE
 from warre_blazar.domain.running import before_end, lease_states
 from warre_blazar.domain.series.series import SeriesWork
-from warre_blazar.domain.shown import NOT_SAID, Shown
 from warre_blazar.domain.timeline import Span
-from warre_blazar.edge import carried_decisions, conditions, contacts, enabling
 from warre_blazar.errors import blazar_errors, exceptions
 from warre_blazar.fields import reservations as reservation_fields
-from warre_blazar.plugins import blazar_changes, monitor
+from warre_blazar.plugins import blazar_changes, carried_decisions, monitor
 from warre_blazar.plugins.host_failures import HostFailures
 from warre_blazar.services.booking import admission, changing, lookup
 from warre_blazar.services.running import blazar_start_end
+from warre_blazar.site_rules import conditions, contacts, enabling
 
 _FAR = datetime.datetime(9999, 12, 31)
 _MAX_AMOUNT = 2**31 - 1
@@ -271,7 +271,7 @@ def _movable_hours(value: Any) -> int:
     if value is None:
         return 0
     try:
-        return reservation_fields.Reservation.movable_hours.kind.validate(value)
+        return reservation_fields.ReservationFields.movable_hours.kind.validate(value)
     except texts.NotValid as error:
         raise exceptions.InvalidField("movable_hours", error.expected) from error
 

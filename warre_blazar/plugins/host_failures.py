@@ -10,8 +10,8 @@ from oslo_log import log as logging
 from warre_blazar import times
 from warre_blazar.db import clock
 from warre_blazar.domain.timeline import Span
-from warre_blazar.edge import conditions
-from warre_blazar.services.moves import healing
+from warre_blazar.services.moves import failed_hosts
+from warre_blazar.site_rules import conditions
 
 LOG = logging.getLogger(__name__)
 
@@ -63,7 +63,7 @@ class HostFailures:
         When a host works again and has no servers of reservations that were moved away, this
         function allows bookings on the host again.
         """
-        healing.take_back_hosts()
+        failed_hosts.take_back_hosts()
         if not (self._monitor.is_polling_enabled() or self._monitor.is_notification_enabled()):
             return
         now = clock.utcnow()
@@ -73,7 +73,7 @@ class HostFailures:
 
     def _heal(self, window: Span, **which: Any) -> None:
         try:
-            healing.heal(window, conditions.of_service(), clock.utcnow(), **which)
+            failed_hosts.heal(window, conditions.of_service(), clock.utcnow(), **which)
         except Exception:
             # If this raised an exception, Blazar wouldn't write the flags of other plugins'
             # reservations.

@@ -20,8 +20,8 @@ from blazar.manager import service
 from blazar.utils import trusts
 
 from warre_blazar.domain.flavors.flavor import RESOURCE_TYPE
-from warre_blazar.edge import carried_decisions
 from warre_blazar.openstack import keystone
+from warre_blazar.plugins import carried_decisions
 
 #: Blazar's own function, which logs in.
 _log_in = trusts.create_ctx_from_trust

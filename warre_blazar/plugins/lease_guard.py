@@ -35,7 +35,7 @@ from warre_blazar.errors import exceptions
 
 
 @dataclasses.dataclass
-class _Work:
+class _GuardedWork:
     """What Blazar is doing to a lease in a thread. All of it happens in the same thread."""
 
     lease_id: str
@@ -97,7 +97,7 @@ def _check_status(db: Session, lease: models.Lease, present: leases.LockedLease)
     if lease.status in lease_states.TRANSITIONAL:
         if lease.status not in status.LeaseStatus.NEXT_STATUSES[present.status]:
             raise blazar_exc.InvalidStatus
-        _thread.work = _Work(lease.id, lease.status)
+        _thread.work = _GuardedWork(lease.id, lease.status)
         return
     work = _work_on(lease.id)
     if work is None and present.status == lease_states.DELETING:
@@ -139,9 +139,9 @@ def _check_dates(db: Session, lease: models.Lease, present: leases.LockedLease) 
     )
 
 
-def _work_on(lease_id: str) -> _Work | None:
+def _work_on(lease_id: str) -> _GuardedWork | None:
     """This thread's work on a lease, or None if the thread doesn't work on the lease."""
-    work: _Work | None = getattr(_thread, "work", None)
+    work: _GuardedWork | None = getattr(_thread, "work", None)
     return work if work is not None and work.lease_id == lease_id else None
 
 
@@ -157,7 +157,7 @@ def _remember_reminder(reminder: models.Event) -> None:
         work.reminders.append((reminder.id, before[0], reminder.time))
 
 
-def _restore_events(db: Session, present: leases.LockedLease, work: _Work) -> None:
+def _restore_events(db: Session, present: leases.LockedLease, work: _GuardedWork) -> None:
     """Write the lease's dates to its events. Blazar writes the events before the lease."""
     lease_writes.move_events(db, work.lease_id, present.span)
     if work.refused:

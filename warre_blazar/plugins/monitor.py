@@ -18,12 +18,11 @@ from oslo_log import log as logging
 
 from warre_blazar import times
 from warre_blazar.db import clock, migration
-from warre_blazar.edge import conditions, wait_permits
 from warre_blazar.errors import exceptions
 from warre_blazar.plugins import notifications, telling
 from warre_blazar.plugins.blazar_work import LeaseWorks
 from warre_blazar.plugins.notifications import BlazarsOutside
-from warre_blazar.services.booking import once
+from warre_blazar.services.booking import idempotency
 from warre_blazar.services.hosts import host_refresh
 from warre_blazar.services.messages import delivery, reminders
 from warre_blazar.services.messages.delivery import Channel
@@ -33,6 +32,7 @@ from warre_blazar.services.running.executor import Executor, Pools
 from warre_blazar.services.running.repair import Repairer
 from warre_blazar.services.series import unattended
 from warre_blazar.services.waits import serving
+from warre_blazar.site_rules import conditions, wait_permits
 
 LOG = logging.getLogger(__name__)
 
@@ -296,7 +296,7 @@ class Threads:
     @periodics.periodic(times.KEYS_DELETED_EVERY, run_immediately=True)
     def forget_keys(self) -> None:
         """Delete idempotency keys that are older than a day."""
-        once.forget(clock.utcnow())
+        idempotency.forget(clock.utcnow())
 
     @periodics.periodic(times.HOSTS_LOOKED_AT_EVERY, run_immediately=True)
     def refresh_hosts(self) -> None:

@@ -19,9 +19,9 @@ from warre_blazar.domain.booking.reservation import Reservation
 from warre_blazar.domain.flavors.flavor import RESOURCE_TYPE
 from warre_blazar.domain.records.refusals import Asked, counted_code
 from warre_blazar.domain.timeline import Span
-from warre_blazar.edge import conditions
 from warre_blazar.errors import blazar_errors
 from warre_blazar.services.records import refusals
+from warre_blazar.site_rules import conditions
 
 LOG = logging.getLogger(__name__)
 

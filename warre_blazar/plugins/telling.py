@@ -9,18 +9,18 @@ from oslo_log import log as logging
 from stevedore import driver
 from stevedore import exception as stevedore_exc
 
-from warre_blazar import texts, times, waiting
+from warre_blazar import texts, timer, times
 from warre_blazar.db import session
 from warre_blazar.db.messages import outbox
-from warre_blazar.domain.messages.messages import Limits, WantedMessages
-from warre_blazar.edge import conditions
+from warre_blazar.domain.messages.messages import MessageLimits, WantedMessages
 from warre_blazar.errors import exceptions
 from warre_blazar.messengers import Messenger
 from warre_blazar.openstack.bus import Bus
-from warre_blazar.services.booking.through_manager import extension
+from warre_blazar.services.booking.through_manager import latest_extension
 from warre_blazar.services.messages import messages, notifications
 from warre_blazar.services.messages.delivery import Channel, Delivery
 from warre_blazar.services.messages.rendering import Templates
+from warre_blazar.site_rules import conditions
 
 LOG = logging.getLogger(__name__)
 
@@ -38,7 +38,7 @@ def configured() -> list[Channel]:
         channels.append(notifications.WarreNotifications(Bus()))
     site = _site()
     for name in dict.fromkeys(options.messengers):
-        channels.append(messages.Messages(name, _messenger(name), site))
+        channels.append(messages.MessageChannel(name, _messenger(name), site))
     return channels
 
 
@@ -60,9 +60,9 @@ def _site() -> messages.MessageSite:
         name=options.site_name,
         support=options.support,
         wanted=WantedMessages(frozenset(options.events), options.own_changes),
-        limits=Limits(options.user_messages_per_hour, options.contact_messages_per_hour),
+        limits=MessageLimits(options.user_messages_per_hour, options.contact_messages_per_hour),
         templates=Templates(options.template_dir),
-        latest_end=lambda reservation_id: extension.latest_end(
+        latest_end=lambda reservation_id: latest_extension.latest_end(
             reservation_id, conditions.of_users()
         ),
         before_end=conditions.before_end().default,
@@ -101,7 +101,7 @@ def _note(channels: list[Channel]) -> None:
 def _deliver(channel: Channel, delivery: Delivery) -> None:
     def work() -> None:
         if not delivery.run():
-            waiting.sleep(times.OUTBOX_READ_EVERY)
+            timer.sleep(times.OUTBOX_READ_EVERY)
 
     while True:
         _repeat(f"The channel {channel.name}", work)
@@ -117,7 +117,7 @@ def _repeat(what: str, work: Callable[[], None]) -> None:
             expected = isinstance(error, (exceptions.WarreError, *session.FAILURES))
             text = "%s doesn't work and tries again in %s seconds: %s"
             LOG.warning(text, what, pause, error, exc_info=not expected)
-            waiting.sleep(pause)
+            timer.sleep(pause)
             pause = min(2 * pause, times.CHANNEL_LONGEST_PAUSE)
         else:
             return

@@ -10,7 +10,7 @@ from warre_blazar.domain.flavors import flavor as flavor_rules
 from warre_blazar.domain.flavors.capacity import LimitKind
 from warre_blazar.domain.flavors.flavor import Shape
 from warre_blazar.domain.hosts import host_properties
-from warre_blazar.domain.hosts.hosts import Host
+from warre_blazar.domain.hosts.bookable_host import BookableHost
 from warre_blazar.warre_import import rows
 
 #: The columns of ``warre_flavors`` that hold the shape.
@@ -41,7 +41,7 @@ class TakenFlavor:
     remarks: tuple[str, ...]
 
 
-def flavor(row: Mapping[str, Any], hosts: Sequence[Host]) -> TakenFlavor:
+def flavor(row: Mapping[str, Any], hosts: Sequence[BookableHost]) -> TakenFlavor:
     """Convert a flavor of Warre's to a flavor of this package.
 
     If a flavor's properties or extra specs can't be read, the flavor is imported without them. In
@@ -116,7 +116,7 @@ def of(row: Mapping[str, Any], taken: Mapping[str, TakenFlavor]) -> TakenFlavor:
         raise rows.Unusable(f"its flavor {flavor_id} isn't taken") from None
 
 
-def _reason_for_no_room(shape: Shape, hosts: Sequence[Host]) -> str | None:
+def _reason_for_no_room(shape: Shape, hosts: Sequence[BookableHost]) -> str | None:
     """Why no host can hold an instance of a shape, even an empty host. None if a host can."""
     matching = [host for host in hosts if host.matches(shape)]
     if not matching:

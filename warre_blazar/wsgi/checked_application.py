@@ -20,8 +20,8 @@ from warre_blazar import conf, enforcement
 from warre_blazar.api.application import V2Application
 from warre_blazar.conf import authtoken
 from warre_blazar.db import migration, session
-from warre_blazar.edge import device_rules, enabling
 from warre_blazar.errors import blazar_errors
+from warre_blazar.site_rules import device_rules, enabling
 from warre_blazar.wsgi import (
     after_authentication,
     blazar_answers,

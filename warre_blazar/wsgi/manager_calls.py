@@ -13,10 +13,10 @@ import oslo_messaging as messaging
 from blazar.utils import service
 from oslo_db import exception as db_exc
 
-from warre_blazar import texts, waiting
+from warre_blazar import texts, timer
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import manager
-from warre_blazar.services.booking.through_manager import manager_calls
+from warre_blazar.services.booking.through_manager import calls
 
 _FAILURES = (messaging.MessagingException, exceptions.WarreError, db_exc.DBError)
 
@@ -45,10 +45,10 @@ def register(*, has_heartbeats: bool) -> None:
     def remembered(self: Any, *args: Any, **kwargs: Any) -> Any:
         try:
             if _has_heartbeats:
-                manager_calls.check_alive()
+                calls.check_alive()
             # A manager that works on a request gives a sign of that. So stock leases have all the
             # time that they need. The time without a sign is limited if the process has one thread.
-            self._client = self._client.prepare(call_monitor_timeout=waiting.limit)
+            self._client = self._client.prepare(call_monitor_timeout=timer.limit)
             return call(self, *args, **kwargs)
         except _FAILURES as error:
             _failure.set(error)

@@ -3,7 +3,7 @@
 import importlib
 from typing import Any
 
-from warre_blazar import compat, times, waiting
+from warre_blazar import compat, timer, times
 
 #: The modules that web servers bring, with the attribute that has the number. With uWSGI, one core
 #: serves one request at a time, be it a thread or, with ``gevent``, a greenlet.
@@ -48,7 +48,7 @@ def check() -> None:
 def limit_waiting() -> None:
     """If this process serves one request at a time, don't let it wait long for a manager."""
     if count() == 1:
-        waiting.limit = times.LONE_THREAD_WAIT
+        timer.limit = times.LONE_THREAD_WAIT
 
 
 def _of_server() -> int | None:

@@ -17,7 +17,7 @@ from tests.functional.cloud.waiting import at_once
 from warre_blazar.domain.flavors import device_options
 from warre_blazar.domain.flavors.devices import Rules
 from warre_blazar.domain.flavors.flavor import Shape
-from warre_blazar.domain.hosts.hosts import Host
+from warre_blazar.domain.hosts.bookable_host import BookableHost
 from warre_blazar.openstack import host_trees
 from warre_blazar.services.flavors import devices
 
@@ -36,11 +36,11 @@ def _configuration(hosts: None) -> Iterator[None]:
     cfg.CONF.reset()
 
 
-def _hosts(names: Sequence[str]) -> list[Host]:
+def _hosts(names: Sequence[str]) -> list[BookableHost]:
     """The hosts with these names, as this package reads them from Placement."""
     trees = host_trees.trees(names)
     return [
-        Host(
+        BookableHost(
             id=name,
             name=name,
             availability_zone=None,
@@ -54,7 +54,7 @@ def _hosts(names: Sequence[str]) -> list[Host]:
     ]
 
 
-def _counted(host: Host, flavor: dict[str, Any], aliases: Sequence[str]) -> int:
+def _counted(host: BookableHost, flavor: dict[str, Any], aliases: Sequence[str]) -> int:
     """How many instances this package counts on an empty host."""
     rules = Rules(device_options.aliases(aliases, in_placement=True), in_placement=True)
     shape = Shape(
@@ -97,7 +97,7 @@ def test_room_for_random_flavors_is_what_placement_allows(placement: Placement) 
     with scratch_trees.made(placement, trees) as roots:
         found = _hosts(list(roots))
 
-        def compare(host: Host) -> list[tuple[int, int]]:
+        def compare(host: BookableHost) -> list[tuple[int, int]]:
             choice = random.Random(_SEED)
             return [
                 (

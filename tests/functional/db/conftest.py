@@ -15,8 +15,8 @@ from oslo_utils import timeutils
 from tests.functional.db import databases, nodes
 from tests.functional.db.fake_clock import FakeClock
 from tests.functional.db.warre_scene import run, scene, warre  # noqa: F401 - fixtures
-from warre_blazar import waiting
-from warre_blazar.edge import conditions
+from warre_blazar import timer
+from warre_blazar.site_rules import conditions
 
 nodes.use()
 
@@ -74,7 +74,7 @@ def filters(conf: config_fixture.Config) -> None:
 def clock(monkeypatch: pytest.MonkeyPatch) -> FakeClock:
     """The clock by which the package waits. Waiting takes no real time."""
     made = FakeClock()
-    monkeypatch.setattr(waiting, "clock", made)
+    monkeypatch.setattr(timer, "clock", made)
     return made
 
 

@@ -7,7 +7,7 @@ from tests.functional.db import world
 from warre_blazar.db import session, tables
 from warre_blazar.db.hosts import allocations
 from warre_blazar.domain.timeline import Span
-from warre_blazar.services.moves import healing
+from warre_blazar.services.moves import failed_hosts
 
 ALL_TIME = Span(world.LONG_AGO, world.hours(0, 24 * 365).end)
 
@@ -24,7 +24,7 @@ def recover(host_id: str) -> None:
 
 def heal(window: Span = ALL_TIME) -> None:
     """Heal what overlaps a window of time."""
-    healing.heal(window, world.conditions(), world.NOW)
+    failed_hosts.heal(window, world.conditions(), world.NOW)
 
 
 def hosts_of(lease: world.Lease) -> dict[str, int]:

@@ -29,7 +29,7 @@ pytestmark = pytest.mark.usefixtures("database")
 SPAN = world.hours(1, 3)
 PATIENCE = 600.0
 #: Blazar's own plugins serve its own types.
-STOCK = looking.Neighbors(lambda count: PATIENCE * count, are_exact=False)
+STOCK = looking.StockTypes(lambda count: PATIENCE * count, are_exact=False)
 #: The time of the audit.
 NOW = SPAN.start + datetime.timedelta(minutes=20)
 FIX, YES = frozenset({Needs.FIX}), frozenset({Needs.FIX, Needs.YES})
@@ -58,7 +58,7 @@ class Scene:
             patience=lambda count: PATIENCE * count,
             server_patience=0.1,
             trust_grace=60.0,
-            neighbors=looking.Neighbors(lambda count: PATIENCE * count, self.are_exact),
+            neighbors=looking.StockTypes(lambda count: PATIENCE * count, self.are_exact),
             delete_lease=self.deleted.append,
             now=lambda: NOW,
             sleep=self._sleep,

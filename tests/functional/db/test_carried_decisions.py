@@ -11,13 +11,12 @@ from tests.functional.db import oversold, world
 from tests.functional.db.outage import fail, hosts_of
 from tests.functional.db.plugin_calls import SPAN, reserve, values
 from warre_blazar.domain.hosts.host_marks import Drain
-from warre_blazar.edge import carried_decisions
 from warre_blazar.errors import exceptions
-from warre_blazar.plugins import flavor_slot
+from warre_blazar.plugins import carried_decisions, flavor_slot
 from warre_blazar.services.booking import admission
 from warre_blazar.services.flavors import flavors
 from warre_blazar.services.maintenance import maintenance_windows
-from warre_blazar.services.moves import draining
+from warre_blazar.services.moves import drained_hosts
 
 pytestmark = pytest.mark.usefixtures("database")
 
@@ -70,7 +69,7 @@ CHANGES = {
     "another booking of the host": lambda flavor, host: world.book(
         world.request(world.add_flavor(vcpu=6), SPAN)
     ),
-    "a drain": lambda flavor, host: draining.drain(
+    "a drain": lambda flavor, host: drained_hosts.drain(
         host, Drain("op", world.NOW, "fans"), world.conditions(), world.NOW
     ),
     "a failure": lambda flavor, host: fail(host),

@@ -162,7 +162,7 @@ def test_booking_on_a_host_that_has_just_come_back_reads_it_again(cloud: Cloud):
     device_recount.recount(in_placement(NEW))
     db_api.host_update(host_id, {"reservable": True})
     with pytest.raises(session.LostRace), session.writer() as db:
-        generations.claim_hosts(db, [read_before])
+        generations.increase_hosts(db, [read_before])
 
 
 def test_booked_devices_are_taken_as_they_are_counted_after_a_recount(cloud: Cloud):
@@ -215,7 +215,7 @@ def test_booking_that_was_read_before_a_recount_is_not_written(cloud: Cloud):
         read_before = flavors.require(db, flavor.id)
     device_recount.recount(in_placement(NEW))
     with pytest.raises(session.LostRace), session.writer() as db:
-        generations.claim_flavor(db, read_before, {})
+        generations.increase_flavor(db, read_before, {})
 
 
 def test_only_reservations_that_hold_hosts_are_listed(cloud: Cloud):

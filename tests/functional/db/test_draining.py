@@ -18,7 +18,7 @@ from warre_blazar.domain.hosts.host_marks import Drain
 from warre_blazar.domain.records.changes import ChangeKind
 from warre_blazar.errors import exceptions
 from warre_blazar.services.booking import admission
-from warre_blazar.services.moves import draining
+from warre_blazar.services.moves import drained_hosts
 
 pytestmark = pytest.mark.usefixtures("database")
 
@@ -36,11 +36,11 @@ def flavor(pair):
     return world.add_flavor(slots=99)
 
 
-def drain(host: str = "a") -> draining.Drained:
-    return draining.drain(host, Drain("op", world.NOW, "fans"), world.conditions(), world.NOW)
+def drain(host: str = "a") -> drained_hosts.DrainResult:
+    return drained_hosts.drain(host, Drain("op", world.NOW, "fans"), world.conditions(), world.NOW)
 
 
-def whys(drained: draining.Drained) -> dict[str, str]:
+def whys(drained: drained_hosts.DrainResult) -> dict[str, str]:
     return {left.on_host.reservation_id: left.why for left in drained.left}
 
 
@@ -67,13 +67,13 @@ def test_reservation_that_begins_while_a_host_is_drained_stays(
 ):
     a, _ = pair
     lease = book_on(a, flavor, hours(1, 3))
-    relocate = draining.relocate
+    relocate = drained_hosts.relocate
 
     def begun_meanwhile(*args):
         world.begin(lease)
         return relocate(*args)
 
-    monkeypatch.setattr(draining, "relocate", begun_meanwhile)
+    monkeypatch.setattr(drained_hosts, "relocate", begun_meanwhile)
     drained = drain()
     assert drained.moved == []
     assert whys(drained)[lease.reservation_id].startswith("it has begun")
@@ -90,7 +90,7 @@ def test_drained_host_gets_no_new_bookings_and_no_moves_until_undone(pair, flavo
     fail(b)
     heal()
     assert [hosts_of(lease) for lease in book_on_b] == [{b: 1}, {b: 1}]
-    draining.resume("a")
+    drained_hosts.resume("a")
     heal()
     assert [hosts_of(lease) for lease in book_on_b] == [{a: 1}, {a: 1}]
 
@@ -173,9 +173,11 @@ def test_simultaneous_booking_and_drain_leave_the_host_empty(
             booking()
             world.set_status(booking.lease, "PENDING")
 
-        drained: list[draining.Drained] = []
+        drained: list[drained_hosts.DrainResult] = []
 
-        def empty(host_id: str = host_id, drained: list[draining.Drained] = drained) -> None:
+        def empty(
+            host_id: str = host_id, drained: list[drained_hosts.DrainResult] = drained
+        ) -> None:
             drained.append(drain(host_id))
 
         result = races.in_threads([finish, empty])
@@ -242,7 +244,9 @@ def test_dry_run_says_what_would_be_done_and_changes_nothing(database: sa.Engine
     made = book_on(a, flavor, hours(1, 3))
     world.begin(book_on(a, flavor, hours(0, 2)))
     before = databases.dump(database)
-    foreseen = draining.foresee("a", Drain("op", world.NOW, None), world.conditions(), world.NOW)
+    foreseen = drained_hosts.foresee(
+        "a", Drain("op", world.NOW, None), world.conditions(), world.NOW
+    )
     assert databases.dump(database) == before
     assert [each.on_host.reservation_id for each in foreseen.moved] == [made.reservation_id]
     assert len(foreseen.left) == 1

@@ -24,7 +24,7 @@ from tests.functional.db.managers import (
     state,
     told,
 )
-from warre_blazar import times, waiting
+from warre_blazar import timer, times
 from warre_blazar.db import session, tables
 from warre_blazar.db.running import backings, executions
 from warre_blazar.domain.running.execution_timing import DELETE, END, LEAD, START
@@ -363,7 +363,7 @@ def test_claim_without_a_thread_is_given_back(cloud: Cloud, lease: world.Lease):
     assert state(lease) == RUNNING
 
 
-class Stopwatch(waiting.Clock):
+class Stopwatch(timer.Clock):
     """A clock that stands still until a test sets it."""
 
     seconds = 0.0
@@ -377,7 +377,7 @@ def test_claim_of_a_thread_that_hangs_is_given_back(
 ):
     """The thread goes on after another one has started and ended the lease. It does nothing."""
     clock = Stopwatch()
-    monkeypatch.setattr(waiting, "clock", clock)
+    monkeypatch.setattr(timer, "clock", clock)
     prepare, hangs, goes_on = backing.prepare, threading.Event(), threading.Event()
 
     def hang_once(reservation_id: str) -> Any:
@@ -416,7 +416,7 @@ def test_step_that_waits_too_long_for_a_thread_is_not_begun(
     cloud: Cloud, lease: world.Lease, monkeypatch: pytest.MonkeyPatch
 ):
     clock, prepared = Stopwatch(), []
-    monkeypatch.setattr(waiting, "clock", clock)
+    monkeypatch.setattr(timer, "clock", clock)
     prepare = backing.prepare
     monkeypatch.setattr(backing, "prepare", lambda i: prepared.append(i) or prepare(i))
     jobs: list[Any] = []

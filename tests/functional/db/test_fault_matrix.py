@@ -27,9 +27,9 @@ from tests.functional.db.outage import fail, hosts_of, recover
 from warre_blazar import times
 from warre_blazar.db import session, tables
 from warre_blazar.errors import exceptions
-from warre_blazar.openstack import kept
+from warre_blazar.openstack import caches
 from warre_blazar.services.audit import looking
-from warre_blazar.services.moves import healing
+from warre_blazar.services.moves import failed_hosts
 from warre_blazar.services.running import backing, blazar_start_end
 from warre_blazar.services.running.repair import Repairer
 
@@ -46,7 +46,7 @@ SPAN = world.hours(1, 3)
 MOVED = world.hours(1, 4)
 PATIENCE = 60.0
 #: Blazar's own plugins serve its own types.
-STOCK = looking.Neighbors(lambda count: PATIENCE * count, are_exact=False)
+STOCK = looking.StockTypes(lambda count: PATIENCE * count, are_exact=False)
 STEP = datetime.timedelta(seconds=30)
 #: After this many polls everything must be at rest.
 POLLS = 6
@@ -68,7 +68,7 @@ class Site:
         """Start a new process. Of the one before, only what it has written is left."""
         with session.writer() as db:
             db.execute(tables.managers.update().values(heartbeat=world.LONG_AGO))
-        kept.forget()
+        caches.forget()
         oslo_limit._SDK_CONNECTION = None
         self.manager = Manager()
         self.seconds = 0.0
@@ -210,7 +210,7 @@ def on_failed_host(site: Site) -> world.Lease:
 
 
 def heal(site: Site, lease: world.Lease | None) -> None:
-    healing.heal(SPAN, world.conditions(), site.now)
+    failed_hosts.heal(SPAN, world.conditions(), site.now)
 
 
 STEPS = (
@@ -306,7 +306,7 @@ def calls_of(step: Step, site: Site) -> list[Call]:
 
 def _forget_sessions() -> None:
     """Drop the sessions, because a process that has just begun logs in too."""
-    kept.forget()
+    caches.forget()
     oslo_limit._SDK_CONNECTION = None
 
 

@@ -12,10 +12,10 @@ from oslo_config import fixture as config_fixture
 from tests.fakes.cloud import Cloud
 from tests.functional.db import world
 from warre_blazar import times
-from warre_blazar.edge import conditions
 from warre_blazar.enforcement.max_length import FlavorMaxLengthFilter
 from warre_blazar.enforcement.quota import ProjectQuotaFilter
 from warre_blazar.errors import blazar_errors
+from warre_blazar.site_rules import conditions
 
 pytestmark = pytest.mark.usefixtures("database")
 

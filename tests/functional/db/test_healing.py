@@ -28,7 +28,7 @@ from warre_blazar.db.running import backings, executions
 from warre_blazar.errors import exceptions
 from warre_blazar.plugins.flavor_slot import FlavorSlotPlugin
 from warre_blazar.services.booking import admission, changing
-from warre_blazar.services.moves import healing
+from warre_blazar.services.moves import failed_hosts
 from warre_blazar.services.running import backing
 
 pytestmark = pytest.mark.usefixtures("database")
@@ -304,13 +304,13 @@ def test_recovered_host_is_not_booked_until_its_servers_are_gone(
     recover(a)
     wish = world.request(flavor, hours(1, 3))
     for _ in range(2):
-        healing.take_back_hosts()
+        failed_hosts.take_back_hosts()
         with pytest.raises(exceptions.HostsExhausted):
             admission.check(wish)
     cloud.placement.used.clear()
     with pytest.raises(exceptions.HostsExhausted):
         admission.check(wish)
-    healing.take_back_hosts()
+    failed_hosts.take_back_hosts()
     assert hosts_of(world.book(wish)) == {a: 1}
     assert hosts_of(running) == {b: 2}
 
@@ -332,7 +332,7 @@ def test_recovered_host_from_which_a_part_was_moved_waits_too(cloud: Cloud, pair
     for servers, is_back in ((2, False), (1, True)):
         for key in cloud.placement.used:
             cloud.placement.used[key] = servers
-        healing.take_back_hosts()
+        failed_hosts.take_back_hosts()
         with session.reader() as db:
             assert (host_marks.abandoned(db) == []) is is_back
 

@@ -18,9 +18,9 @@ from tests.functional.db.managers import OVER, state
 from tests.functional.db.outage import book_on, booked_on, fail, heal, hosts_of, recover
 from tests.functional.db.test_managers import Managers
 from tests.functional.db.test_races import take_away
-from warre_blazar.edge import conditions
 from warre_blazar.services.booking import changing
 from warre_blazar.services.running import backing
+from warre_blazar.site_rules import conditions
 
 pytestmark = pytest.mark.usefixtures("database")
 

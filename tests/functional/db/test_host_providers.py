@@ -17,7 +17,7 @@ from warre_blazar import times
 from warre_blazar.db import generations, session, tables
 from warre_blazar.db.hosts import allocations, host_providers, reservable_hosts
 from warre_blazar.domain.flavors.request_groups import Group, PlacementRequest
-from warre_blazar.domain.hosts.hosts import Host
+from warre_blazar.domain.hosts.bookable_host import BookableHost
 from warre_blazar.domain.slots import free_time
 from warre_blazar.errors import exceptions
 from warre_blazar.services.booking import admission
@@ -47,7 +47,7 @@ def add(cloud: Cloud, name: str, **values: Any) -> str:
     return host_id
 
 
-def read_hosts() -> dict[str, Host]:
+def read_hosts() -> dict[str, BookableHost]:
     with session.reader() as db:
         return {h.name: h for h in reservable_hosts.empty(db)}
 
@@ -191,7 +191,7 @@ def test_host_that_blazar_deletes_takes_its_providers_along(cloud: Cloud, host):
 def in_zone(zone: str) -> list[str]:
     flavor = world.add_flavor(availability_zone=zone)
     with session.reader() as db:
-        return [h.name for h in allocations.snapshot(db, flavor.id, flavor.shape, SPAN).hosts]
+        return [h.name for h in allocations.booked_hosts(db, flavor.id, flavor.shape, SPAN).hosts]
 
 
 def test_flavors_zone_follows_novas(cloud: Cloud, host):
@@ -332,9 +332,9 @@ def test_booking_that_has_read_the_former_tree_loses_the_race(cloud: Cloud, host
     cloud.placement.change("a", VCPU=8)
     host_refresh.refresh()
     with pytest.raises(session.LostRace), session.writer() as db:
-        generations.claim_hosts(db, before)
+        generations.increase_hosts(db, before)
     with session.writer() as db:
-        generations.claim_hosts(db, reservable_hosts.empty(db))
+        generations.increase_hosts(db, reservable_hosts.empty(db))
 
 
 @pytest.fixture

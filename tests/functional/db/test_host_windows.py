@@ -23,15 +23,15 @@ from warre_blazar.errors import exceptions
 from warre_blazar.services.audit import looking
 from warre_blazar.services.booking import admission
 from warre_blazar.services.flavors import capacity
-from warre_blazar.services.maintenance import clearing, maintenance_windows
-from warre_blazar.services.moves import draining, moving
+from warre_blazar.services.maintenance import maintenance_windows, over_bookings
+from warre_blazar.services.moves import drained_hosts, off_hosts
 
 pytestmark = pytest.mark.usefixtures("database")
 
 hours = world.hours
 MINUTE = datetime.timedelta(minutes=1)
 #: Blazar's own plugins serve its own types.
-STOCK = looking.Neighbors(lambda count: 600.0, are_exact=False)
+STOCK = looking.StockTypes(lambda count: 600.0, are_exact=False)
 
 
 @pytest.fixture
@@ -45,14 +45,14 @@ def flavor(pair):
     return world.add_flavor(slots=99)
 
 
-def over(choice: OverBookings = OverBookings.MOVE) -> clearing.Over:
-    return clearing.Over(choice, world.conditions(), world.NOW, "op")
+def over(choice: OverBookings = OverBookings.MOVE) -> over_bookings.OverBookingsRequest:
+    return over_bookings.OverBookingsRequest(choice, world.conditions(), world.NOW, "op")
 
 
 def close(
     span: Span, choice: OverBookings = OverBookings.MOVE, hosts=("a",), flavors=(), **more
 ) -> list[tuple[str, Outcome]]:
-    _, met = clearing.create(span, "fans", flavors, hosts, over(choice), **more)
+    _, met = over_bookings.create(span, "fans", flavors, hosts, over(choice), **more)
     return [(each.reservation.reservation_id, each.outcome) for each in met]
 
 
@@ -234,13 +234,13 @@ def test_end_says_that_what_begins_inside_the_window_stays(pair, flavor):
             "it, or delete it",
         ),
     ):
-        _, (met,) = clearing.create(hours(2, 4), None, [], ["a"], over(choice), dry_run=True)
+        _, (met,) = over_bookings.create(hours(2, 4), None, [], ["a"], over(choice), dry_run=True)
         assert (met.reservation.reservation_id, met.reason) == (inside.reservation_id, said)
 
 
 def test_flavor_window_gives_the_closed_flavor_as_the_reason(pair, flavor):
     book_on(pair[0], flavor, hours(2, 3))
-    _, (met,) = clearing.create(hours(1, 4), None, [flavor.id], [], over())
+    _, (met,) = over_bookings.create(hours(1, 4), None, [flavor.id], [], over())
     assert met.reason == (
         "the window closes its flavor, and its owner allows no other time (movable_hours is 0)"
     )
@@ -255,7 +255,7 @@ def seen_in_windows() -> list[tuple[str, str]]:
 def test_interrupted_window_goes_on_where_it_stopped(pair, flavor, monkeypatch):
     a, b = pair
     first, second = (book_on(a, flavor, hours(2, 3)) for _ in range(2))
-    relocate, calls = clearing.moving.relocate, []
+    relocate, calls = over_bookings.off_hosts.relocate, []
 
     def killed(*args):
         calls.append(args)
@@ -263,7 +263,7 @@ def test_interrupted_window_goes_on_where_it_stopped(pair, flavor, monkeypatch):
             raise KeyboardInterrupt
         return relocate(*args)
 
-    monkeypatch.setattr(clearing.moving, "relocate", killed)
+    monkeypatch.setattr(over_bookings.off_hosts, "relocate", killed)
     with pytest.raises(KeyboardInterrupt):
         close(hours(1, 4))
     monkeypatch.undo()
@@ -274,7 +274,7 @@ def test_interrupted_window_goes_on_where_it_stopped(pair, flavor, monkeypatch):
     # The audit names the reservation that wasn't moved, until somebody goes on.
     left = first if hosts_of(first) == {a: 1} else second
     assert seen_in_windows() == [(left.reservation_id, window.id)]
-    clearing.update(window.id, {}, over())
+    over_bookings.update(window.id, {}, over())
     assert (hosts_of(first), hosts_of(second)) == ({b: 1}, {b: 1})
     assert seen_in_windows() == []
 
@@ -286,7 +286,7 @@ def test_lease_that_is_being_changed_is_left_and_can_be_cleared_later(pair, flav
     assert close(hours(1, 4)) == [(lease.reservation_id, Outcome.LEFT)]
     world.set_status(lease, "PENDING")
     (window,), _ = maintenance_windows.listing(None, 0, project_id=None, everything=True)
-    _, met = clearing.update(window.id, {}, over())
+    _, met = over_bookings.update(window.id, {}, over())
     assert [each.outcome for each in met] == [Outcome.MOVED]
     assert hosts_of(lease) == {b: 1}
 
@@ -301,7 +301,7 @@ def test_of_windows_and_bookings_at_the_same_time_none_meet_unlisted(kind, pair,
     result = races.in_threads([lambda: listed.extend(close(hours(2, 4))), *bookings])
     assert result.outcomes.keys() <= {"held", "hosts_exhausted"}
     with session.reader() as db:
-        on_host = maintenance_windows.maintenance_windows.met(db, [], [a], hours(2, 4))
+        on_host = maintenance_windows.maintenance.met(db, [], [a], hours(2, 4))
     left = {key for key, outcome in listed if outcome is Outcome.LEFT}
     assert {item.reservation_id for item in on_host} == left
 
@@ -319,7 +319,7 @@ def test_preview_claims_nothing(database: sa.Engine, pair, flavor, monkeypatch, 
     """A booking on the same host and of the same flavor goes on while a preview computes."""
     made = book_on(pair[0], flavor, hours(2, 3))
     before, booked, reached = databases.dump(database), threading.Event(), threading.Event()
-    result_of, waited = moving._result, []
+    result_of, waited = off_hosts._result, []
 
     def result(*args: Any) -> Any:
         """The reservation has been moved, as the preview sees it."""
@@ -327,11 +327,11 @@ def test_preview_claims_nothing(database: sa.Engine, pair, flavor, monkeypatch, 
         waited.append(booked.wait(60))
         return result_of(*args)
 
-    monkeypatch.setattr(moving, "_result", result)
+    monkeypatch.setattr(off_hosts, "_result", result)
     previews = {
         "show": lambda: close(hours(2, 4), OverBookings.SHOW),
         "dry run": lambda: close(hours(2, 4), dry_run=True),
-        "drain": lambda: draining.foresee(
+        "drain": lambda: drained_hosts.foresee(
             "a", Drain(None, world.NOW, None), world.conditions(), world.NOW
         ),
     }

@@ -11,7 +11,7 @@ from warre_blazar.db import tables
 from warre_blazar.db.booking.idempotency_keys import Key
 from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import exceptions
-from warre_blazar.services.booking import once
+from warre_blazar.services.booking import idempotency
 from warre_blazar.services.flavors import flavor_access
 from warre_blazar.services.maintenance import maintenance_windows
 
@@ -21,7 +21,7 @@ MANY = 12
 
 
 def key(text: str = "key", request: str = "request", now: datetime.datetime = world.NOW) -> Key:
-    return once.key("user", text, request, now)
+    return idempotency.key("user", text, request, now)
 
 
 def test_only_one_of_many_requests_creates_the_item(database: sa.Engine):
@@ -38,7 +38,7 @@ def test_only_one_of_many_requests_creates_the_item(database: sa.Engine):
             return None
 
     def request() -> None:
-        made.append(once.make(key(), find, create).id)
+        made.append(idempotency.make(key(), find, create).id)
 
     races.in_threads([request] * MANY)
     assert len(made) == MANY
@@ -50,7 +50,7 @@ def test_only_one_of_many_requests_creates_the_item(database: sa.Engine):
 def test_item_that_was_created_meanwhile_is_answered_in_place_of_the_refusal():
     """The other request has created the access between this request's two looks."""
     flavor = world.add_flavor(slots=1, is_public=False)
-    known = once.make(key(), lambda _: None, lambda i: i)
+    known = idempotency.make(key(), lambda _: None, lambda i: i)
 
     def find(access_id: str):
         try:
@@ -63,7 +63,7 @@ def test_item_that_was_created_meanwhile_is_answered_in_place_of_the_refusal():
         flavor_access.grant(flavor.id, "p", access_id)
         return flavor_access.grant(flavor.id, "p", access_id)
 
-    assert once.make(key(), find, create).id == known
+    assert idempotency.make(key(), find, create).id == known
 
 
 def test_other_request_that_fails_after_all_is_try_again():
@@ -71,7 +71,7 @@ def test_other_request_that_fails_after_all_is_try_again():
         raise exceptions.Relayed({"code": "conflict", "message": "The lease exists", "detail": {}})
 
     with pytest.raises(exceptions.TryAgain):
-        once.make(key(), lambda _: None, create)
+        idempotency.make(key(), lambda _: None, create)
 
 
 def test_refusal_stays_a_refusal():
@@ -79,7 +79,7 @@ def test_refusal_stays_a_refusal():
         raise exceptions.FlavorNotFound("f")
 
     with pytest.raises(exceptions.FlavorNotFound):
-        once.make(key(), lambda _: None, create)
+        idempotency.make(key(), lambda _: None, create)
 
 
 def test_only_one_of_two_requests_at_the_same_moment_has_the_key():
@@ -87,7 +87,7 @@ def test_only_one_of_two_requests_at_the_same_moment_has_the_key():
 
     def request(text: str) -> None:
         try:
-            outcomes.append(once.make(key(request=text), lambda i: i, lambda i: text))
+            outcomes.append(idempotency.make(key(request=text), lambda i: i, lambda i: text))
         except exceptions.IdempotencyKeyReused:
             outcomes.append("refused")
 
@@ -97,8 +97,8 @@ def test_only_one_of_two_requests_at_the_same_moment_has_the_key():
 
 
 def test_keys_are_deleted_after_a_day():
-    once.make(key("old"), lambda _: None, lambda i: i)
+    idempotency.make(key("old"), lambda _: None, lambda i: i)
     later = world.NOW + times.KEYS_KEPT + datetime.timedelta(seconds=1)
-    new = once.make(key("new", now=later), lambda _: None, lambda i: i)
-    assert once.forget(later) == 1
-    assert once.make(key("new", now=later), lambda i: i, lambda _: None) == new
+    new = idempotency.make(key("new", now=later), lambda _: None, lambda i: i)
+    assert idempotency.forget(later) == 1
+    assert idempotency.make(key("new", now=later), lambda i: i, lambda _: None) == new

@@ -20,7 +20,7 @@ from warre_blazar.services.booking import lookup
 from warre_blazar.services.booking.through_manager import change
 from warre_blazar.services.caller import Caller
 from warre_blazar.services.flavors import flavors
-from warre_blazar.services.maintenance import clearing
+from warre_blazar.services.maintenance import over_bookings
 
 pytestmark = pytest.mark.usefixtures("database")
 
@@ -106,10 +106,10 @@ def test_preview_with_a_text_that_the_connection_cannot_carry_is_refused(
     world.add_host(cloud, "a")
     flavor, over = (
         world.add_flavor(),
-        clearing.Over(OverBookings.MOVE, world.conditions(), world.NOW),
+        over_bookings.OverBookingsRequest(OverBookings.MOVE, world.conditions(), world.NOW),
     )
     previews = {
-        "window": lambda: clearing.create(SPAN, "\U0001f600", [], ["a"], over, dry_run=True),
+        "window": lambda: over_bookings.create(SPAN, "\U0001f600", [], ["a"], over, dry_run=True),
         "flavor": lambda: flavors.update(flavor.id, {"description": "\U0001f600"}, dry_run=True),
     }
     if kind == "mariadb":

@@ -14,7 +14,7 @@ from tests.functional.db.test_device_recount import GPU, forget
 from warre_blazar.cmd import manage
 from warre_blazar.domain.flavors.devices import NO_DEVICES
 from warre_blazar.domain.hosts.host_marks import Drain
-from warre_blazar.services.moves import draining
+from warre_blazar.services.moves import drained_hosts
 
 #: A value for each argument that takes one. An argument that is missing here fails the test.
 _VALUES = {
@@ -68,7 +68,7 @@ def run(database: sa.Engine, cloud: Cloud, conf, tmp_path) -> Callable[..., int]
     world.begin(over)
     world.finish(over)
     forget(world.add_flavor(NO_DEVICES, extra_specs=GPU))
-    draining.drain("drained", Drain("op", world.NOW, None), world.conditions(), world.NOW)
+    drained_hosts.drain("drained", Drain("op", world.NOW, None), world.conditions(), world.NOW)
     config = databases.write_config(database.url.render_as_string(hide_password=False), tmp_path)
     return lambda *words: manage.main(["--config-file", config, *words])
 

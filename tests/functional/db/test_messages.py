@@ -25,16 +25,16 @@ from warre_blazar.db.running import executions
 from warre_blazar.domain.booking.labels import Labels
 from warre_blazar.domain.booking.quota import Rule
 from warre_blazar.domain.flavors.flavor import Flavor
-from warre_blazar.domain.messages.messages import Limits, Message, WantedMessages
+from warre_blazar.domain.messages.messages import Message, MessageLimits, WantedMessages
 from warre_blazar.domain.messages.notices import Kind, News
 from warre_blazar.domain.running.execution_timing import DELETE
 from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import exceptions
 from warre_blazar.messengers.smtp import SmtpMessenger
-from warre_blazar.openstack import kept
+from warre_blazar.openstack import caches
 from warre_blazar.plugins import change_records, deletion_records, telling
 from warre_blazar.services.booking import changing, lookup
-from warre_blazar.services.booking.through_manager import extension
+from warre_blazar.services.booking.through_manager import latest_extension
 from warre_blazar.services.messages import delivery, message_settings, messages, reminders, stopping
 from warre_blazar.services.messages.delivery import Delivery
 from warre_blazar.services.messages.rendering import Templates
@@ -70,19 +70,19 @@ def channel(database: sa.Engine, cloud: Cloud) -> None:
 
 
 def latest_end(reservation_id: str) -> datetime.datetime | None:
-    return extension.latest_end(reservation_id, world.conditions())
+    return latest_extension.latest_end(reservation_id, world.conditions())
 
 
 def channel_of(
     messenger: Any,
     ends: Callable[[str], datetime.datetime | None] = latest_end,
     own_changes: bool = False,
-    limits: Limits | None = None,
-) -> messages.Messages:
+    limits: MessageLimits | None = None,
+) -> messages.MessageChannel:
     wanted = WantedMessages(frozenset(options.EVENTS), own_changes)
-    limits = limits or Limits(own=1000, others=1000)
+    limits = limits or MessageLimits(own=1000, others=1000)
     site = messages.MessageSite("Cloud", "help@example.org", wanted, limits, Templates(), ends)
-    return messages.Messages("recorder", messenger, site)
+    return messages.MessageChannel("recorder", messenger, site)
 
 
 @pytest.fixture
@@ -120,7 +120,7 @@ def events(made: list[Message]) -> list[str]:
 def test_whole_life_is_mailed_once_and_in_order(
     cloud: Cloud,
     monkeypatch: pytest.MonkeyPatch,
-    mailing: Callable[[int], messages.Messages],
+    mailing: Callable[[int], messages.MessageChannel],
 ):
     now = [world.NOW]
     monkeypatch.setattr(delivery.clock, "utcnow", lambda: now[0])
@@ -150,10 +150,10 @@ def test_whole_life_is_mailed_once_and_in_order(
 
 
 @pytest.fixture
-def mailing(conf: Any) -> Callable[..., messages.Messages]:
+def mailing(conf: Any) -> Callable[..., messages.MessageChannel]:
     """A function that makes the channel of a messenger for the mail server on a port."""
 
-    def make(port: int, **changes: Any) -> messages.Messages:
+    def make(port: int, **changes: Any) -> messages.MessageChannel:
         given = {"sender": "a@example.org", "smtp_host": "127.0.0.1", "smtp_security": "none"}
         conf.config(group="warre_messages", smtp_port=port, **given)
         return channel_of(SmtpMessenger(cfg.CONF), **changes)
@@ -162,7 +162,7 @@ def mailing(conf: Any) -> Callable[..., messages.Messages]:
 
 
 def test_mail_server_that_is_away_loses_nothing(
-    cloud: Cloud, mailing: Callable[[int], messages.Messages]
+    cloud: Cloud, mailing: Callable[[int], messages.MessageChannel]
 ):
     port = free_port()
     delivery_of_mail = Delivery(mailing(port), beat("one"))
@@ -178,7 +178,7 @@ def test_mail_server_that_is_away_loses_nothing(
 
 
 def test_manager_that_dies_while_it_sends_sends_a_message_twice_at_most(
-    cloud: Cloud, mailing: Callable[[int], messages.Messages], monkeypatch: pytest.MonkeyPatch
+    cloud: Cloud, mailing: Callable[[int], messages.MessageChannel], monkeypatch: pytest.MonkeyPatch
 ):
     book(cloud)
     with mail_server.serving() as (mailbox, port):
@@ -352,7 +352,7 @@ def test_message_waits_while_the_url_of_its_link_is_not_known(
     book(cloud)
     assert [message.to for message in sent()] == [ADDRESS]
     cloud.keystone.endpoints["reservation"] = of_api
-    kept.forget()
+    caches.forget()
     assert [message.to for message in sent(world.NOW + HOUR)] == ["c@example.org"]
     assert given_up(database) == []
 
@@ -363,7 +363,7 @@ def test_address_gets_no_more_messages_in_an_hour_than_the_site_allows(
     database: sa.Engine,
     caplog: pytest.LogCaptureFixture,
 ):
-    limits = Limits(own=4, others=2)
+    limits = MessageLimits(own=4, others=2)
     spans = (world.hours(start, start + 1) for start in range(1, 100))
     for contact in ("c@example.org", "C+1@example.org", "c@example.org", "d@example.org"):
         book(cloud, next(spans), contact=contact)
@@ -390,10 +390,10 @@ def test_address_gets_no_more_messages_in_an_hour_than_the_site_allows(
 
 
 def test_message_that_could_not_be_sent_does_not_count(
-    cloud: Cloud, mailing: Callable[..., messages.Messages]
+    cloud: Cloud, mailing: Callable[..., messages.MessageChannel]
 ):
     port = free_port()
-    delivery_of_mail = Delivery(mailing(port, limits=Limits(own=1, others=1)), beat("one"))
+    delivery_of_mail = Delivery(mailing(port, limits=MessageLimits(own=1, others=1)), beat("one"))
     book(cloud, contact="c@example.org")
     for _ in range(3):
         with pytest.raises(exceptions.ServiceUnavailable):
@@ -465,7 +465,7 @@ def test_message_goes_out_if_nobody_knows_how_far_it_can_be_extended(
     enforced = Rule(frozenset({"flavor:slot"}), enforced=True, cache_time=0)
 
     def ends(reservation_id: str) -> datetime.datetime | None:
-        return extension.latest_end(reservation_id, world.conditions(rule=enforced))
+        return latest_extension.latest_end(reservation_id, world.conditions(rule=enforced))
 
     lease = book(cloud)
     Manager().run(SPAN.start)

@@ -18,14 +18,14 @@ from tests.functional.db.outage import fail
 from tests.functional.db.test_statements import counted
 from tests.functional.db.test_staying import gpu
 from warre_blazar import times
-from warre_blazar.db import maintenance_windows, session, tables
+from warre_blazar.db import maintenance, session, tables
 from warre_blazar.db.messages import outbox
 from warre_blazar.db.records import tallies
 from warre_blazar.db.running import executions, leases
 from warre_blazar.domain.flavors.devices import NO_DEVICES
 from warre_blazar.domain.flavors.flavor import Flavor
 from warre_blazar.domain.flavors.slot_use import SlotUse
-from warre_blazar.domain.maintenance_window import Window
+from warre_blazar.domain.maintenance import MaintenanceWindow
 from warre_blazar.domain.messages.notices import Kind, News
 from warre_blazar.domain.records.tallies import Name
 from warre_blazar.domain.running import lease_states
@@ -88,8 +88,8 @@ def offer(cloud: Cloud) -> list[Flavor]:
 
 def close(span: Span, flavor: Flavor) -> None:
     """Add a maintenance window, whatever is booked."""
-    window = Window(uuid.uuid4().hex, span, "note", ((flavor.id, flavor.name),))
-    session.change(maintenance_windows.insert, window, world.NOW)
+    window = MaintenanceWindow(uuid.uuid4().hex, span, "note", ((flavor.id, flavor.name),))
+    session.change(maintenance.insert, window, world.NOW)
 
 
 @pytest.mark.same_logic

@@ -19,8 +19,8 @@ from warre_blazar.domain.slots.free_time import Question
 from warre_blazar.domain.window_meetings import Outcome, OverBookings
 from warre_blazar.errors import exceptions
 from warre_blazar.services.booking import admission, changing, dry_run, lookup
-from warre_blazar.services.maintenance import clearing
-from warre_blazar.services.moves import moving
+from warre_blazar.services.maintenance import over_bookings
+from warre_blazar.services.moves import off_hosts
 from warre_blazar.services.slots import availability, extension, free_slots, offers
 
 pytestmark = pytest.mark.usefixtures("database")
@@ -205,9 +205,9 @@ def test_healing_and_draining_make_room(database: sa.Engine, cloud: Cloud, drain
             failing = tables.compute_hosts.c.id == ids["a"]
             db.execute(tables.compute_hosts.update().where(failing).values(reservable=False))
     by = MoveReason.DRAIN if drained else MoveReason.HOST_FAILED
-    leaving = moving.Leaving(by, [ids["a"]] if drained else ())
-    healed = moving.relocate(lost.reservation_id, MOVING, world.NOW, leaving)
-    assert healed.outcome is moving.MoveResult.MOVED
+    leaving = off_hosts.Leaving(by, [ids["a"]] if drained else ())
+    healed = off_hosts.relocate(lost.reservation_id, MOVING, world.NOW, leaving)
+    assert healed.outcome is off_hosts.MoveResult.MOVED
     places = [held(lease) for lease in scattered]
     assert places[0] == places[1] != held(lost)
     assert ids["a"] not in held(lost)
@@ -266,8 +266,8 @@ def test_reservation_that_a_window_postpones_moves_what_is_in_its_way(
         for lease, name in zip((postponed, fixed, *later), "abab", strict=True):
             allocations.reallocate(db, lease.reservation_id, {ids[name]: 1})
         reservations.set_values(db, postponed.reservation_id, {"movable_hours": 2})
-    over = clearing.Over(OverBookings.MOVE, MOVING, world.NOW)
-    _, met = clearing.create(SPAN, None, [], ["a"], over)
+    over = over_bookings.OverBookingsRequest(OverBookings.MOVE, MOVING, world.NOW)
+    _, met = over_bookings.create(SPAN, None, [], ["a"], over)
     assert [each.outcome for each in met] == [Outcome.POSTPONED]
     assert met[0].span == world.hours(3, 5)
     assert held(later[0]) == held(later[1]) != held(postponed)

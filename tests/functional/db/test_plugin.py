@@ -13,11 +13,11 @@ from tests.fakes.cloud import Cloud
 from tests.functional.db import world
 from tests.functional.db.plugin_calls import SPAN, reserve, values
 from warre_blazar import enforcement
-from warre_blazar.edge import conditions
 from warre_blazar.errors import blazar_errors, exceptions
 from warre_blazar.plugins import flavor_slot
 from warre_blazar.services.booking import lookup
 from warre_blazar.services.running import backing
+from warre_blazar.site_rules import conditions
 
 pytestmark = pytest.mark.usefixtures("database")
 

@@ -164,7 +164,7 @@ def test_host_that_failed_since_it_was_read_is_not_claimed(
         read = reservable_hosts.empty(db)
     change(database, host_id)
     with pytest.raises(session.LostRace), session.writer() as db:
-        generations.claim_hosts(db, read)
+        generations.increase_hosts(db, read)
 
 
 def test_two_claims_within_a_second_both_change_the_hosts_row(database: sa.Engine):
@@ -173,7 +173,7 @@ def test_two_claims_within_a_second_both_change_the_hosts_row(database: sa.Engin
     seen = []
     for _ in range(3):
         with session.writer() as db:
-            generations.claim_hosts(db, reservable_hosts.empty(db))
+            generations.increase_hosts(db, reservable_hosts.empty(db))
         with database.connect() as connection:
             seen.append(connection.scalar(sa.select(tables.compute_hosts.c.updated_at)))
     assert seen[0] != seen[1] != seen[2]
@@ -184,7 +184,7 @@ def test_write_of_failed_host_waits_for_a_claim_under_way(database: sa.Engine):
     host_id = world.add_host(None, "a")
     failing = threading.Thread(target=take_away, args=(database, host_id))
     with session.writer() as db:
-        generations.claim_hosts(db, reservable_hosts.empty(db))
+        generations.increase_hosts(db, reservable_hosts.empty(db))
         failing.start()
         failing.join(0.5)
         waits = failing.is_alive()

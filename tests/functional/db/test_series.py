@@ -17,10 +17,15 @@ from warre_blazar.db import session, tables
 from warre_blazar.domain.booking.labels import NO_LABELS
 from warre_blazar.domain.flavors.flavor import Flavor
 from warre_blazar.domain.series.recurrence import Recurrence
-from warre_blazar.domain.series.series import BookedSeries, Lesson, SeriesStatus, SeriesWork
+from warre_blazar.domain.series.series import (
+    BookedSeries,
+    RepeatedBooking,
+    SeriesStatus,
+    SeriesWork,
+)
 from warre_blazar.errors import exceptions
 from warre_blazar.services.booking import admission
-from warre_blazar.services.series import steps
+from warre_blazar.services.series import progress
 from warre_blazar.services.series import unattended as keeping
 
 pytestmark = pytest.mark.usefixtures("database")
@@ -37,13 +42,13 @@ def flavor(cloud: Cloud) -> Flavor:
 
 def begin(flavor: Flavor, *, all_or_none: bool = False, planned: int = 0) -> BookedSeries:
     rule = Recurrence(world.NOW, "UTC", "FREQ=DAILY", datetime.timedelta(hours=1))
-    lesson = Lesson(flavor.id, 1, None, NO_LABELS, None)
-    return steps.begin(
+    booking = RepeatedBooking(flavor.id, 1, None, NO_LABELS, None)
+    return progress.begin(
         BookedSeries(
             id=ID,
             project_id=world.PROJECT,
             user_id="user",
-            lesson=lesson,
+            booking=booking,
             recurrence=rule,
             all_or_none=all_or_none,
             planned=planned,
@@ -56,7 +61,7 @@ def begin(flavor: Flavor, *, all_or_none: bool = False, planned: int = 0) -> Boo
     )
 
 
-def lesson(flavor: Flavor, day: int, work: str = WORK) -> admission.BookingRequest:
+def booking(flavor: Flavor, day: int, work: str = WORK) -> admission.BookingRequest:
     request = world.request(flavor, world.hours(24 * day, 24 * day + 1))
     return dataclasses.replace(request, series=SeriesWork(ID, work))
 
@@ -68,7 +73,7 @@ def occurrences() -> int:
 
 
 def status() -> SeriesStatus | None:
-    item = steps.find(ID)
+    item = progress.find(ID)
     return item.status if item else None
 
 
@@ -87,20 +92,20 @@ def look(times: int = 3) -> None:
 
 def test_only_the_request_that_books_joins(flavor: Flavor):
     item = begin(flavor)
-    world.book(lesson(flavor, 1))
+    world.book(booking(flavor, 1))
     other = "33333333-3333-4333-8333-333333333333"
     with pytest.raises(exceptions.SeriesEnded):
-        world.book(lesson(flavor, 2, other))
-    steps.finish(steps.tries(item, 1))
+        world.book(booking(flavor, 2, other))
+    progress.finish(progress.tries(item, 1))
     with pytest.raises(exceptions.SeriesEnded):
-        world.book(lesson(flavor, 3))
+        world.book(booking(flavor, 3))
     assert occurrences() == 1
 
 
 def test_end_beside_bookings_is_exact(flavor: Flavor, monkeypatch: pytest.MonkeyPatch):
     begin(flavor)
     races.unlock(monkeypatch)
-    requests = [lesson(flavor, day) for day in range(1, 7)]
+    requests = [booking(flavor, day) for day in range(1, 7)]
     leases = [world.add_lease(request.span) for request in requests]
     jobs: list[Callable[[], None]] = [
         races.Job(lease, request, whole=False)
@@ -108,7 +113,7 @@ def test_end_beside_bookings_is_exact(flavor: Flavor, monkeypatch: pytest.Monkey
     ]
 
     def end() -> None:
-        steps.end(ID, running=False)
+        progress.end(ID, running=False)
 
     result = races.in_threads([*jobs[:3], end, *jobs[3:]])
     assert set(result.outcomes) <= {"held", "series_ended"}
@@ -116,7 +121,7 @@ def test_end_beside_bookings_is_exact(flavor: Flavor, monkeypatch: pytest.Monkey
     assert occurrences() == result.outcomes["held"] - 1
     assert status() is SeriesStatus.ENDING
     with pytest.raises(exceptions.SeriesEnded):
-        world.book(lesson(flavor, 8))
+        world.book(booking(flavor, 8))
 
 
 @pytest.mark.parametrize("all_or_none", [True, False])
@@ -125,8 +130,8 @@ def test_managers_lead_a_dead_request_out(
 ):
     item = begin(flavor, all_or_none=all_or_none)
     for day in (1, 2):
-        item = steps.tries(item, day)
-        world.book(lesson(flavor, day))
+        item = progress.tries(item, day)
+        world.book(booking(flavor, day))
     timeutils.set_time_override(world.NOW)
     keeping.look()
     assert status() is SeriesStatus.BOOKING
@@ -137,50 +142,50 @@ def test_managers_lead_a_dead_request_out(
         assert (status(), occurrences()) == (None, 0)
     else:
         assert (status(), occurrences()) == (SeriesStatus.BOOKED, 2)
-        assert steps.get(ID).planned == 2
+        assert progress.get(ID).planned == 2
     # The request wasn't dead after all.
     with pytest.raises(exceptions.SeriesEnded):
-        steps.tries(item, 3)
+        progress.tries(item, 3)
 
 
 def test_undone_extension_keeps_what_was_booked_before(
     flavor: Flavor, monkeypatch: pytest.MonkeyPatch
 ):
     item = begin(flavor, all_or_none=True)
-    world.book(lesson(flavor, 1))
-    item = steps.begin_extension(steps.finish(steps.tries(item, 1)))
-    world.book(lesson(flavor, 2, item.work_id))
+    world.book(booking(flavor, 1))
+    item = progress.begin_extension(progress.finish(progress.tries(item, 1)))
+    world.book(booking(flavor, 2, item.work_id))
     timeutils.set_time_override(world.NOW)
     silence(monkeypatch)
     look()
-    assert (status(), occurrences(), steps.get(ID).planned) == (SeriesStatus.BOOKED, 1, 1)
+    assert (status(), occurrences(), progress.get(ID).planned) == (SeriesStatus.BOOKED, 1, 1)
 
 
 def test_end_leaves_what_has_begun(flavor: Flavor, monkeypatch: pytest.MonkeyPatch):
     item = begin(flavor)
     for day in (1, 2):
-        world.book(lesson(flavor, day))
-    steps.finish(steps.tries(item, 2))
+        world.book(booking(flavor, day))
+    progress.finish(progress.tries(item, 2))
     Manager().run(world.hours(24, 25).start)
     silence(monkeypatch)
-    steps.end(ID, running=False)
+    progress.end(ID, running=False)
     look()
     assert (status(), occurrences()) == (SeriesStatus.ENDED, 1)
-    steps.end(ID, running=True)
+    progress.end(ID, running=True)
     look()
     assert (status(), occurrences()) == (SeriesStatus.ENDED, 0)
 
 
 def test_two_extensions_exclude_each_other(flavor: Flavor):
-    item = steps.finish(steps.tries(begin(flavor), 1))
-    result = races.in_threads([lambda: steps.begin_extension(item) and None] * 4)
+    item = progress.finish(progress.tries(begin(flavor), 1))
+    result = races.in_threads([lambda: progress.begin_extension(item) and None] * 4)
     assert result.outcomes["held"] == 1
     assert result.outcomes["invalid_state"] == 3
 
 
 def test_forgets_what_has_no_reservation(flavor: Flavor):
     item = begin(flavor)
-    steps.finish(steps.tries(item, 1))
+    progress.finish(progress.tries(item, 1))
     later = world.NOW + datetime.timedelta(days=3)
     assert keeping.forget(later, 4) == 0
     assert keeping.forget(later, 2) == 1

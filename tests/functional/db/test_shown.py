@@ -6,8 +6,8 @@ import pytest
 
 from tests.fakes.cloud import Cloud
 from tests.functional.db import races, world
-from warre_blazar.domain import shown
-from warre_blazar.domain.shown import Shown
+from warre_blazar.domain import etags
+from warre_blazar.domain.etags import Shown
 from warre_blazar.errors import exceptions
 from warre_blazar.services.booking import changing, lookup
 from warre_blazar.services.flavors import flavors
@@ -37,9 +37,9 @@ def locked(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
         races.unlock(monkeypatch)
 
 
-def said(item_id: str, values: shown.Values, **sent: object) -> Shown:
+def said(item_id: str, values: etags.Values, **sent: object) -> Shown:
     """What somebody sends who was shown the values."""
-    return Shown((shown.digests(shown.tag(item_id, values)),), sent)
+    return Shown((etags.digests(etags.tag(item_id, values)),), sent)
 
 
 def race(change: Callable[[int], Callable[[], object]], *others: str) -> None:
@@ -51,7 +51,7 @@ def race(change: Callable[[int], Callable[[], object]], *others: str) -> None:
 
 def test_one_of_many_names_is_written(lease: world.Lease):
     found, _ = lookup.get(lease.reservation_id, None)
-    values = shown.of_reservation(found)
+    values = etags.of_reservation(found)
 
     def rename(number: int) -> Callable[[], object]:
         sent = {"name": f"name {number}", "movable_hours": number}
@@ -63,7 +63,7 @@ def test_one_of_many_names_is_written(lease: world.Lease):
 
 
 def test_one_of_many_changes_of_a_flavor_is_written(flavor):
-    values = shown.of_flavor(flavor)
+    values = etags.of_flavor(flavor)
 
     def change(number: int) -> Callable[[], object]:
         sent = {"slots": 20 + number}
@@ -74,7 +74,7 @@ def test_one_of_many_changes_of_a_flavor_is_written(flavor):
 
 def test_one_of_many_changes_of_a_window_is_written(flavor):
     window = maintenance_windows.create(SPAN, None, [flavor.id], world.NOW)
-    values = shown.of_window(window)
+    values = etags.of_window(window)
 
     def change(number: int) -> Callable[[], object]:
         sent = {"note": str(number)}
@@ -99,7 +99,7 @@ def test_changes_of_different_fields_of_a_window_are_all_written(flavor):
 @pytest.mark.usefixtures("locked")
 def test_one_of_many_counts_is_written(lease: world.Lease):
     found, _ = lookup.get(lease.reservation_id, None)
-    values = shown.of_reservation(found)
+    values = etags.of_reservation(found)
     world.set_status(lease, "UPDATING")
 
     def resize(number: int) -> Callable[[], object]:
@@ -116,7 +116,7 @@ def test_one_of_many_counts_is_written(lease: world.Lease):
 def test_one_of_many_times_is_promised(lease: world.Lease):
     """Blazar writes a promised time later. Until then another change can't be decided."""
     found, _ = lookup.get(lease.reservation_id, None)
-    values = shown.of_reservation(found)
+    values = etags.of_reservation(found)
     world.set_status(lease, "UPDATING")
 
     def extend(number: int) -> Callable[[], object]:
@@ -131,7 +131,7 @@ def test_one_of_many_times_is_promised(lease: world.Lease):
 
 def test_time_that_was_written_meanwhile_refuses_another_one(lease: world.Lease):
     found, _ = lookup.get(lease.reservation_id, None)
-    values = shown.of_reservation(found)
+    values = etags.of_reservation(found)
     world.move(lease, world.hours(10, 16))
     world.set_status(lease, "UPDATING")
     earlier = world.hours(10, 15)

@@ -21,7 +21,7 @@ from warre_blazar.domain.messages.notices import Notice
 from warre_blazar.domain.running.before_end import SiteRule
 from warre_blazar.domain.running.execution_timing import DELETE
 from warre_blazar.domain.running.snapshots import ServerSnapshot, ServerToSave, Status
-from warre_blazar.openstack import kept
+from warre_blazar.openstack import caches
 from warre_blazar.plugins import change_records, deletion_records
 from warre_blazar.services.records import history as keeping
 from warre_blazar.services.running import backing, snapshots
@@ -449,7 +449,7 @@ def test_each_call_meets_each_fault(site: Site, cloud: Cloud, monkeypatch, call,
     """Another manager goes on where one was killed, and each server gets one image."""
     outside = Outside(cloud, monkeypatch)
     server = site.boot()
-    kept.forget()
+    caches.forget()
     with outside.failing(call, fault):
         try:
             life(site)

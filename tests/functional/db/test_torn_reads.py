@@ -26,8 +26,8 @@ from warre_blazar.domain.hosts.host_marks import Drain
 from warre_blazar.domain.window_meetings import Outcome, OverBookings
 from warre_blazar.errors import exceptions
 from warre_blazar.services.booking import admission
-from warre_blazar.services.maintenance import clearing
-from warre_blazar.services.moves import draining
+from warre_blazar.services.maintenance import over_bookings
+from warre_blazar.services.moves import drained_hosts
 
 pytestmark = pytest.mark.usefixtures("database")
 
@@ -78,15 +78,15 @@ class Scene:
 
     def close(self, _: world.Lease) -> None:
         self.left = set()
-        over = clearing.Over(OverBookings.MOVE, CONDITIONS, world.NOW, "op")
-        _, met = clearing.create(hours(8, 20), "fans", [], self.hosts[:1], over)
+        over = over_bookings.OverBookingsRequest(OverBookings.MOVE, CONDITIONS, world.NOW, "op")
+        _, met = over_bookings.create(hours(8, 20), "fans", [], self.hosts[:1], over)
         left = [each.reservation for each in met if each.outcome is Outcome.LEFT]
         self.left |= {reservation.reservation_id for reservation in left}
 
     def drain(self, _: world.Lease) -> None:
         self.left = set()
         marked = Drain("op", world.NOW, "fans")
-        drained = draining.drain(self.hosts[0], marked, CONDITIONS, world.NOW)
+        drained = drained_hosts.drain(self.hosts[0], marked, CONDITIONS, world.NOW)
         self.left |= {each.on_host.reservation_id for each in drained.left}
 
     def faults(self, engine: sa.Engine) -> list[str]:

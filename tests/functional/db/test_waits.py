@@ -18,7 +18,7 @@ from warre_blazar.domain.timeline import Span
 from warre_blazar.domain.waits import Wait, WaitState
 from warre_blazar.plugins import deletion_records
 from warre_blazar.services.running import blazar_start_end
-from warre_blazar.services.waits import posting
+from warre_blazar.services.waits import waits as posting
 
 pytestmark = [
     pytest.mark.usefixtures("database"),

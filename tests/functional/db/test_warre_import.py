@@ -30,7 +30,7 @@ from warre_blazar.domain.running.execution_timing import END
 from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import exceptions
 from warre_blazar.services.audit import Audit, looking
-from warre_blazar.services.audit.looking import Neighbors
+from warre_blazar.services.audit.looking import StockTypes
 from warre_blazar.services.booking import lookup
 from warre_blazar.services.flavors import device_recount, flavor_access
 from warre_blazar.services.flavors import flavors as offered_flavors
@@ -111,7 +111,7 @@ def audit() -> list[str]:
         patience=lambda count: 600.0 * count,
         server_patience=0.1,
         trust_grace=0.0,
-        neighbors=Neighbors(lambda reservations: 600.0, are_exact=False),
+        neighbors=StockTypes(lambda reservations: 600.0, are_exact=False),
         delete_lease=lambda lease_id: None,
         now=lambda: NOW,
         sleep=lambda seconds: None,

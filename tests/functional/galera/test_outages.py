@@ -17,7 +17,7 @@ from tests.functional.galera import customers
 from tests.functional.galera.outages import outages
 from warre_blazar.domain.audit.differences import Difference, Needs
 from warre_blazar.services.audit import Audit
-from warre_blazar.services.audit.looking import Neighbors
+from warre_blazar.services.audit.looking import StockTypes
 from warre_blazar.services.running.repair import Repairer
 
 pytestmark = pytest.mark.usefixtures("database")
@@ -56,7 +56,7 @@ def differences() -> list[Difference]:
         patience=lambda reservations: 0.0,
         server_patience=0.1,
         trust_grace=0.0,
-        neighbors=Neighbors(lambda reservations: 600.0, are_exact=False),
+        neighbors=StockTypes(lambda reservations: 600.0, are_exact=False),
         delete_lease=lambda lease_id: None,
         now=lambda: world.NOW,
         sleep=lambda seconds: None,

@@ -8,7 +8,7 @@ from oslo_utils import timeutils
 from tests.functional.db import world
 from tests.unit.api.people import Person
 from tests.unit.api.site import Site
-from warre_blazar import waiting
+from warre_blazar import timer
 
 
 @pytest.fixture(scope="package")
@@ -23,7 +23,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 def site(running: Site, monkeypatch: pytest.MonkeyPatch) -> Site:
     """The site with nothing but one host, which has room for eight instances."""
     running.clear()
-    monkeypatch.setattr(waiting, "clock", running.clock)
+    monkeypatch.setattr(timer, "clock", running.clock)
     world.add_host(running.cloud, "host-1", vcpus=16, zone="az1")
     return running
 

@@ -31,9 +31,9 @@ from tests.fakes.placement import Placement
 from tests.functional.db import databases, managers
 from tests.unit.api import bus
 from tests.unit.api.identity import Identity
-from warre_blazar import conf, policy, times, waiting
+from warre_blazar import conf, policy, timer, times
 from warre_blazar.db import models, session, tables
-from warre_blazar.openstack import kept, limits, people
+from warre_blazar.openstack import caches, limits, people
 from warre_blazar.services.running.executor import Executor, Pools
 
 T = TypeVar("T")
@@ -114,7 +114,7 @@ class SiteCloud(Cloud):
             objects.update(before)
 
 
-class Clock(waiting.Clock):
+class Clock(timer.Clock):
     """A clock on which time passes only while somebody waits. Waiting takes no real time."""
 
     def __init__(self) -> None:
@@ -232,7 +232,7 @@ class Site:
 
     @staticmethod
     def _forget_caches() -> None:
-        kept.forget()
+        caches.forget()
         policy._enforcer.cache_clear()
         oslo_limit._SDK_CONNECTION = None
 

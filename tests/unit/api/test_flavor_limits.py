@@ -7,7 +7,7 @@ from tests.unit.api import things
 from tests.unit.api.people import Person
 from tests.unit.api.site import Site
 from warre_blazar.domain.hosts.host_marks import Drain
-from warre_blazar.services.moves import draining
+from warre_blazar.services.moves import drained_hosts
 
 GPU = '["==", "$gpu", "a100"]'
 
@@ -83,7 +83,7 @@ def test_only_matching_host_is_there_although_it_is_drained(site: Site, admin: P
     flavor = things.add_flavor(admin, properties=GPU)
     host_id = world.add_host(site.cloud, "host-2", properties={"gpu": "a100"})
     drain = Drain("op", world.NOW, None)
-    draining.drain(host_id, drain, world.conditions(), world.NOW)
+    drained_hosts.drain(host_id, drain, world.conditions(), world.NOW)
     found = admin.get(f"flavors/{flavor['id']}").json["limits"]
     assert found["instances"] == 0
     assert [(h["name"], h["state"], h["instances"] > 0) for h in found["hosts"]] == [

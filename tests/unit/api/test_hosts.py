@@ -10,7 +10,7 @@ from tests.unit.api.site import NOW, Site
 from warre_blazar.db import session
 from warre_blazar.db.tables import compute_hosts, host_generations
 from warre_blazar.domain.hosts.host_marks import Drain
-from warre_blazar.services.moves import draining
+from warre_blazar.services.moves import drained_hosts
 
 DRAIN = Drain("root", NOW, "new fans")
 
@@ -55,7 +55,7 @@ def test_other_time(admin: Person, alpha: Person):
 
 
 def test_drained_host_says_who_and_why(admin: Person):
-    draining.drain("host-1", DRAIN, world.conditions(), NOW)
+    drained_hosts.drain("host-1", DRAIN, world.conditions(), NOW)
     (host,) = listed(admin)
     assert host["state"] == "draining"
     assert host["draining"] == {
@@ -63,7 +63,7 @@ def test_drained_host_says_who_and_why(admin: Person):
         "at": "2100-01-01T12:00:00+00:00",
         "reason": "new fans",
     }
-    draining.resume("host-1")
+    drained_hosts.resume("host-1")
     (host,) = listed(admin)
     assert (host["state"], host["draining"]) == ("bookable", None)
 
@@ -96,7 +96,7 @@ def test_refusal_says_that_the_only_matching_host_is_closed(
     site: Site, admin: Person, alpha: Person
 ):
     flavor = things.add_flavor(admin)
-    draining.drain("host-1", DRAIN, world.conditions(), NOW)
+    drained_hosts.drain("host-1", DRAIN, world.conditions(), NOW)
     answer = alpha.post("reservations", things.booking(flavor))
     assert refusal(answer) == (409, "no_host_matches")
     closed = (

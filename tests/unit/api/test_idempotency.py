@@ -19,7 +19,7 @@ from warre_blazar import times
 from warre_blazar.db import models, session, tables
 from warre_blazar.db.records import history
 from warre_blazar.domain.running import lease_states
-from warre_blazar.services.booking import once
+from warre_blazar.services.booking import idempotency
 
 FIRST, SECOND = "key-1", "key-2"
 
@@ -151,9 +151,9 @@ def test_key_ends_after_a_day(site: Site, alpha: Person, flavor):
 
 def test_old_keys_are_deleted(site: Site, alpha: Person, flavor):
     things.made(send(alpha, "reservations", things.booking(flavor)))
-    assert once.forget(timeutils.utcnow()) == 0
+    assert idempotency.forget(timeutils.utcnow()) == 0
     assert len(site.rows()[models.idempotency_keys.name]) == 1
-    assert once.forget(NOW + times.KEYS_KEPT + datetime.timedelta(seconds=1)) == 1
+    assert idempotency.forget(NOW + times.KEYS_KEPT + datetime.timedelta(seconds=1)) == 1
 
 
 @pytest.fixture

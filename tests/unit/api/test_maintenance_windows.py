@@ -11,7 +11,7 @@ from tests.unit.api.things import at
 from warre_blazar.db import session
 from warre_blazar.db.tables import compute_hosts
 from warre_blazar.domain.hosts.host_marks import Drain
-from warre_blazar.services.moves import draining
+from warre_blazar.services.moves import drained_hosts
 
 
 @pytest.fixture
@@ -393,6 +393,6 @@ def test_window_tells_a_lack_of_matching_hosts_from_a_lack_of_room(
         booked = things.book(alpha, flavor, instance_count=count, affinity=True)
         (met,) = admin.post("maintenancewindows", asked).json["reservations"]
         assert met["reason"] == f"{cause}, and its owner allows no other time (movable_hours is 0)"
-        foreseen = draining.foresee("host-1", Drain(None, None, None), world.conditions(), NOW)
+        foreseen = drained_hosts.foresee("host-1", Drain(None, None, None), world.conditions(), NOW)
         assert [left.why.partition(";")[0] for left in foreseen.left] == [cause]
         alpha.delete(f"reservations/{booked['id']}")

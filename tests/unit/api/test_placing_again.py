@@ -13,8 +13,8 @@ from tests.unit.api.people import Person, refusal
 from tests.unit.api.site import Site
 from tests.unit.api.things import at
 from warre_blazar.db import tables
-from warre_blazar.edge import conditions, wait_permits
 from warre_blazar.services.waits.serving import WaitServer
+from warre_blazar.site_rules import conditions, wait_permits
 
 FROM, TO = at(2, 9), at(2, 11)
 SPAN = {"from": FROM, "to": TO}

@@ -15,10 +15,10 @@ from tests.unit.api.things import at
 from warre_blazar.db import session, tables
 from warre_blazar.db.messages import outbox
 from warre_blazar.domain.messages.notices import Kind
-from warre_blazar.edge import conditions, wait_permits
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import manager
 from warre_blazar.services.waits.serving import WaitServer
+from warre_blazar.site_rules import conditions, wait_permits
 
 
 def wish(flavor: dict[str, Any], **changes: Any) -> dict[str, Any]:

@@ -15,12 +15,12 @@ from warre_blazar.domain.booking.quota import Amount
 from warre_blazar.domain.booking.reservation import Reservation
 from warre_blazar.domain.flavors.flavor import Flavor, Shape
 from warre_blazar.domain.series.recurrence import Recurrence
-from warre_blazar.domain.series.series import BookedSeries, Lesson, SeriesStatus
+from warre_blazar.domain.series.series import BookedSeries, RepeatedBooking, SeriesStatus
 from warre_blazar.domain.timeline import Span
 from warre_blazar.domain.waits import Wait
 from warre_blazar.errors.exceptions import Relayed
 from warre_blazar.services.booking.dry_run import Foreseen
-from warre_blazar.services.waits.posting import WaitStatus
+from warre_blazar.services.waits.waits import WaitStatus
 
 FLAVOR = Flavor(
     id="11111111-1111-4111-8111-111111111111",
@@ -156,7 +156,7 @@ def series(**values: Any) -> dict[str, Any]:
         id="44444444-4444-4444-8444-444444444444",
         project_id="project-1",
         user_id="user-1",
-        lesson=Lesson(FLAVOR.id, 1, None, NO_LABELS, None),
+        booking=RepeatedBooking(FLAVOR.id, 1, None, NO_LABELS, None),
         recurrence=Recurrence(
             datetime.datetime(2026, 12, 1, 10),
             "Europe/Berlin",

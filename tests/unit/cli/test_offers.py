@@ -13,9 +13,9 @@ from tests.unit.cli.fake_api import FLAVOR, Api, error, flavor, listing, reserva
 from warre_blazar.api import views
 from warre_blazar.cli import base, offers, reservations
 from warre_blazar.cli.failure import Failure
-from warre_blazar.domain.slots.offers import Missing, NoOffer, Offer
+from warre_blazar.domain.slots.offers import FlavorOffer, NoOffer, NotOffered
 from warre_blazar.domain.timeline import Span
-from warre_blazar.services.slots.availability import FreeParts
+from warre_blazar.services.slots.availability import FreeInstances
 from warre_blazar.services.slots.offers import Found
 
 SMALL = dataclasses.replace(
@@ -23,12 +23,12 @@ SMALL = dataclasses.replace(
 )
 
 
-def offer(day: int, flavor: Any = FLAVOR) -> Offer:
+def offer(day: int, flavor: Any = FLAVOR) -> FlavorOffer:
     start = datetime.datetime(2099, 12, day, 9)
-    return Offer(flavor, Span(start, start + datetime.timedelta(hours=24)), 2)
+    return FlavorOffer(flavor, Span(start, start + datetime.timedelta(hours=24)), 2)
 
 
-def found(*listed: Offer, missing: tuple[Missing, ...] = ()) -> Answer:
+def found(*listed: FlavorOffer, missing: tuple[NotOffered, ...] = ()) -> Answer:
     longest = list({each.flavor.id: each for each in listed}.values())
     return Answer(200, views.offers(Found(listed, len(listed), missing, longest)))
 
@@ -36,7 +36,7 @@ def found(*listed: Offer, missing: tuple[Missing, ...] = ()) -> Answer:
 def test_offers_are_listed_and_what_is_missing_is_explained(
     api: Api, run_json: Callable[..., Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    lacking = Missing(SMALL, NoOffer.SLOTS, offer(2, SMALL), offer(3, SMALL))
+    lacking = NotOffered(SMALL, NoOffer.SLOTS, offer(2, SMALL), offer(3, SMALL))
     api.answers["GET /v2/offers"] = found(offer(1), missing=(lacking,))
     rows = run_json(offers.ListOffers, "--hours", "24", "--count", "2", "--category", "gpu")
     assert rows == [
@@ -87,7 +87,7 @@ def test_longest_booking_of_each_flavor_is_told(
 def test_hours_are_rounded_as_in_free_slots(api: Api, run_json: Callable[..., Any]) -> None:
     long = offer(1).span
     odd = Span(long.start, long.start + datetime.timedelta(hours=31, minutes=22))
-    api.answers["GET /v2/offers"] = found(Offer(FLAVOR, odd, 2))
+    api.answers["GET /v2/offers"] = found(FlavorOffer(FLAVOR, odd, 2))
     assert [row["longest_hours"] for row in run_json(offers.ListOffers)] == [31.35]
 
 
@@ -106,7 +106,7 @@ def test_hours_are_rounded_as_in_free_slots(api: Api, run_json: Callable[..., An
 def test_every_reason_is_told_in_words(
     api: Api, run: Run, capsys: pytest.CaptureFixture[str], reason: NoOffer, said: str
 ) -> None:
-    api.answers["GET /v2/offers"] = found(missing=(Missing(SMALL, reason, None, None),))
+    api.answers["GET /v2/offers"] = found(missing=(NotOffered(SMALL, reason, None, None),))
     run(offers.ListOffers)
     told = capsys.readouterr().err
     assert f"No small: {said}" in told
@@ -124,7 +124,7 @@ def test_sizes_leave_out_smaller_flavors(api: Api, run_json: Callable[..., Any])
 
 
 def test_availability_has_a_row_for_each_day(api: Api, run_json: Callable[..., Any]) -> None:
-    days = FreeParts(FLAVOR, [(offer(1).span, 2), (offer(2).span, 0)])
+    days = FreeInstances(FLAVOR, [(offer(1).span, 2), (offer(2).span, 0)])
     api.answers["GET /v2/availability"] = Answer(200, views.availability([days]))
     rows = run_json(offers.ListAvailability, "--by", "day")
     assert [(row["start"][:10], row["free"]) for row in rows] == [
@@ -212,7 +212,7 @@ def test_earliest_starts_in_the_present_minute_if_it_would_end_too_late_otherwis
 
 
 def test_earliest_without_an_offer_says_why_and_books_nothing(api: Api, run: Run) -> None:
-    lacking = Missing(SMALL, NoOffer.SLOTS, offer(2, SMALL), None)
+    lacking = NotOffered(SMALL, NoOffer.SLOTS, offer(2, SMALL), None)
     api.answers["GET /v2/offers"] = found(missing=(lacking,))
     with pytest.raises(Failure) as refused:
         run(reservations.CreateReservation, "small", "--earliest", "--hours", "3")
@@ -240,7 +240,7 @@ def test_earliest_refuses_days_over_a_change_of_clocks(
     monkeypatch.setenv("TZ", "Europe/Berlin")
     start = datetime.datetime(2099, 10, 24, 7)
     span = Span(start, start + datetime.timedelta(days=7))
-    api.answers["GET /v2/offers"] = found(Offer(FLAVOR, span, 2))
+    api.answers["GET /v2/offers"] = found(FlavorOffer(FLAVOR, span, 2))
     with pytest.raises(Failure) as refused:
         run(reservations.CreateReservation, "--earliest", "--length", "1d12h")
     assert str(refused.value) == (

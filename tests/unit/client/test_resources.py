@@ -8,7 +8,7 @@ import pytest
 from tests.fakes.service import Answer
 from tests.unit.cli.fake_api import FLAVOR, RESERVATION, Api, error, flavor, listing, reservation
 from tests.unit.client.test_transport import connect
-from warre_blazar import waiting
+from warre_blazar import timer
 from warre_blazar.client import Access, Alternatives, Client, Limits, Reason, Span, errors
 
 UTC = datetime.UTC
@@ -305,7 +305,7 @@ def test_times_without_a_zone_are_refused(
     assert not api.seen
 
 
-class Patience(waiting.Clock):
+class Patience(timer.Clock):
     """A clock on which waiting takes no time."""
 
     def __init__(self) -> None:
@@ -318,7 +318,7 @@ class Patience(waiting.Clock):
 @pytest.fixture
 def patience(monkeypatch: pytest.MonkeyPatch) -> Patience:
     clock = Patience()
-    monkeypatch.setattr(waiting, "clock", clock)
+    monkeypatch.setattr(timer, "clock", clock)
     return clock
 
 

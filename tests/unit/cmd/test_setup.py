@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from tests.fakes.cloud import Cloud
 from warre_blazar.cmd import manage
 from warre_blazar.db import migration
-from warre_blazar.openstack import kept
+from warre_blazar.openstack import caches
 
 Setup = Callable[[], tuple[int, list[str], str]]
 
@@ -41,7 +41,7 @@ def setup(cloud: Cloud, url: str, tmp_path: pathlib.Path, capsys) -> Setup:
         parser.write(file)
 
     def run() -> tuple[int, list[str], str]:
-        kept.forget()
+        caches.forget()
         capsys.readouterr()
         status = manage.main(["--config-file", str(path), "setup"])
         told = capsys.readouterr()

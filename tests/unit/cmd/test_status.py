@@ -23,10 +23,10 @@ from warre_blazar import compat, enforcement
 from warre_blazar.cmd import status
 from warre_blazar.db import migration, models, session, tables
 from warre_blazar.domain.running import backing_names
-from warre_blazar.edge import device_rules
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import keystone, limits
 from warre_blazar.services.hosts import host_refresh
+from warre_blazar.site_rules import device_rules
 
 SUCCESS, WARNING, FAILURE = (
     upgradecheck.Code.SUCCESS,

@@ -15,7 +15,7 @@ from tests.fakes.cloud import Cloud
 from warre_blazar.conf import authtoken
 from warre_blazar.domain.booking.quota import Amount
 from warre_blazar.errors import exceptions
-from warre_blazar.openstack import kept, limits
+from warre_blazar.openstack import caches, limits
 from warre_blazar.plugins import blazar_changes
 
 #: What the roles of Kolla-Ansible 22 and 23 write.
@@ -109,7 +109,7 @@ def cloud(conf: config_fixture.Config) -> Iterator[Cloud]:
     """A fake cloud that only the file of a test names."""
     with Cloud() as fake:
         yield fake
-    kept.forget()
+    caches.forget()
     oslo_limit._SDK_CONNECTION = None
     conf.conf.reset()
     for kind in ("password", "v3applicationcredential"):

@@ -9,14 +9,14 @@ import itertools
 import operator
 
 from tests.unit.domain.clock import minutes
+from warre_blazar.domain.hosts.bookable_host import BookableHost
 from warre_blazar.domain.hosts.holdings import Holding
-from warre_blazar.domain.hosts.hosts import Host
 from warre_blazar.domain.hosts.providers import Inventory, Provider
 
 
 def host(*providers, number=1, holdings=()):
     root, *_ = providers
-    return Host(
+    return BookableHost(
         f"id{number}",
         f"compute{number}",
         "nova",

@@ -184,7 +184,7 @@ def test_extension_exposes_our_exceptions_to_v1():
     script = (
         "from oslo_config import cfg\n"
         "from blazar.api.v1 import app\n"
-        "from warre_blazar.edge import enabling\n"
+        "from warre_blazar.site_rules import enabling\n"
         "from warre_blazar.wsgi import blazar_extension\n"
         "cfg.CONF([], project='blazar', default_config_files=[])\n"
         "cfg.CONF.set_override('plugins', [enabling.PLUGIN], group='manager')\n"

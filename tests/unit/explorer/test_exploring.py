@@ -10,7 +10,7 @@ from tests.explorer.world import World
 from warre_blazar.db.booking import promises
 from warre_blazar.domain.flavors.flavor import RESOURCE_TYPE
 from warre_blazar.plugins import lease_guard
-from warre_blazar.services.booking import once
+from warre_blazar.services.booking import idempotency
 from warre_blazar.services.running import backing
 
 FLAVOR = "Nova: POST /v2.1/flavors"
@@ -68,7 +68,7 @@ def test_key_that_does_nothing_is_found(
     text = "sqlite:pending:repeat+repeat:0:-:-"
     explorer.replay(text)
     assert said == []
-    monkeypatch.setattr(once, "make", lambda _key, _find, create: create(None))
+    monkeypatch.setattr(idempotency, "make", lambda _key, _find, create: create(None))
     explorer.replay(text)
     assert any("has made two bookings" in line for line in said)
 

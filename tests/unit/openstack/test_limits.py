@@ -13,7 +13,7 @@ from warre_blazar import times
 from warre_blazar.domain.booking.quota import Amount
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import limits
-from warre_blazar.openstack.turns import Turns
+from warre_blazar.openstack.locks import Locks
 
 _PROJECT = "project-alpha"
 _THREADS = 8
@@ -31,7 +31,7 @@ def test_endpoint_is_found_by_service_type_and_region(cloud: Cloud, conf: config
     assert limits.of_project(_PROJECT) == Amount(1000, 20)
 
 
-class Arrivals(Turns):
+class Arrivals(Locks):
     """Turns that tell when all threads have asked for theirs."""
 
     def __init__(self) -> None:
@@ -39,10 +39,10 @@ class Arrivals(Turns):
         self._missing = threading.Semaphore(_THREADS - 1)
         self.complete = threading.Event()
 
-    def turn(self, name: str) -> contextlib.AbstractContextManager[None]:
+    def held(self, name: str) -> contextlib.AbstractContextManager[None]:
         if not self._missing.acquire(blocking=False):
             self.complete.set()
-        return super().turn(name)
+        return super().held(name)
 
 
 def test_one_of_several_threads_asks_keystone_for_all(
@@ -51,7 +51,7 @@ def test_one_of_several_threads_asks_keystone_for_all(
     cloud.keystone.limits = {(_PROJECT, "reservation"): 3, (_PROJECT, "hours"): 20}
     limits.of_project(_PROJECT)  # Logs in.
     asked, arrivals = [], Arrivals()
-    monkeypatch.setattr(limits, "_turns", arrivals)
+    monkeypatch.setattr(limits, "_locks", arrivals)
     monkeypatch.setattr(times, "THREAD_TURN_WAIT", 60)
 
     def note(request: Request) -> None:

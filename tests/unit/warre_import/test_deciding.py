@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from warre_blazar.domain.flavors.flavor import Shape
-from warre_blazar.domain.hosts.hosts import Host
+from warre_blazar.domain.hosts.bookable_host import BookableHost
 from warre_blazar.domain.hosts.providers import Inventory
 from warre_blazar.warre_import import flavors as flavor_verdicts
 from warre_blazar.warre_import import reservations as reservation_verdicts
@@ -42,7 +42,7 @@ FLAVOR = {
     "start": None,
     "end": None,
 }
-HOST = Host(
+HOST = BookableHost(
     *("h", "h", "nova", {"gpu": "A"}),
     {name: Inventory(total) for name, total in (("VCPU", 8), ("MEMORY_MB", 8192), ("DISK_GB", 99))},
     frozenset(),

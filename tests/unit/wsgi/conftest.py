@@ -9,7 +9,7 @@ from oslo_utils import timeutils
 
 from tests.unit.api.people import Person
 from tests.unit.wsgi.whole import WholeSite
-from warre_blazar import waiting
+from warre_blazar import timer
 
 
 @pytest.fixture(scope="package")
@@ -23,7 +23,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WholeSite]:
 @pytest.fixture
 def site(running: WholeSite, monkeypatch: pytest.MonkeyPatch) -> WholeSite:
     running.clear()
-    monkeypatch.setattr(waiting, "clock", running.clock)
+    monkeypatch.setattr(timer, "clock", running.clock)
     running.remembered(running.furnish)
     return running
 

@@ -33,8 +33,8 @@ from tests.unit.wsgi.whole import WholeSite
 from warre_blazar.api import openapi, parsing
 from warre_blazar.domain.hosts.providers import Inventory, Provider
 from warre_blazar.domain.series import recurrence
-from warre_blazar.edge import conditions, wait_permits
 from warre_blazar.services.waits.serving import WaitServer
+from warre_blazar.site_rules import conditions, wait_permits
 from warre_blazar.wsgi import lease_bodies
 
 #: The seconds of CPU that a request may take, and the bytes by which the process may grow. Requests
@@ -328,9 +328,9 @@ def main(skipped: int) -> None:
     with contextlib.ExitStack() as stack:
         directory = stack.enter_context(tempfile.TemporaryDirectory())
         site = stack.enter_context(WholeSite(pathlib.Path(directory)))
-        from warre_blazar import waiting  # noqa: PLC0415
+        from warre_blazar import timer  # noqa: PLC0415
 
-        waiting.clock = site.clock
+        timer.clock = site.clock
         site.clear()
         cfg.CONF.set_override("moves_per_booking", 20, group="warre")
         sender = Sender(site)

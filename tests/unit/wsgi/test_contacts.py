@@ -14,8 +14,8 @@ from tests.unit.wsgi import sending
 from tests.unit.wsgi.whole import WholeSite
 from warre_blazar.db import session
 from warre_blazar.db.messages import addresses
-from warre_blazar.edge import conditions, wait_permits
 from warre_blazar.services.waits.serving import WaitServer
+from warre_blazar.site_rules import conditions, wait_permits
 
 STRANGER = "victim@stranger.example"
 OWN = "Alpha@example.org"

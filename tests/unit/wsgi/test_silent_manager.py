@@ -12,7 +12,7 @@ from tests.unit.api import things
 from tests.unit.api.people import Person
 from tests.unit.wsgi import hostile, sending
 from tests.unit.wsgi.whole import WholeSite
-from warre_blazar import waiting
+from warre_blazar import timer
 from warre_blazar.domain.running import lease_states
 from warre_blazar.wsgi import request_threads
 
@@ -185,7 +185,7 @@ def timeouts(site: WholeSite, monkeypatch: pytest.MonkeyPatch) -> Timeouts:
 @pytest.fixture
 def _one_thread(site: WholeSite, monkeypatch: pytest.MonkeyPatch) -> None:
     """The application as a process with one thread serves it."""
-    monkeypatch.setattr(waiting, "limit", None)
+    monkeypatch.setattr(timer, "limit", None)
     monkeypatch.setattr(request_threads, "_told", 1)
     site._make_app()
 

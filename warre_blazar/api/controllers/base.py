@@ -16,15 +16,15 @@ from pecan import hooks, rest
 
 from warre_blazar import policy, texts, times
 from warre_blazar.api import links, parsing, pecan_requests, schemas, views
+from warre_blazar.api.computing_hook import ComputingHook
 from warre_blazar.api.error_hook import ErrorHook, is_warres
-from warre_blazar.api.turn_hook import TurnHook
-from warre_blazar.domain.shown import NOT_SAID, Shown, Values, digests, in_json
-from warre_blazar.domain.shown import tag as shown_tag
+from warre_blazar.domain.etags import NOT_SAID, Shown, Values, digests, in_json
+from warre_blazar.domain.etags import tag as shown_tag
 from warre_blazar.errors import exceptions
 from warre_blazar.fields.declaration import Field, Resource, Use
 from warre_blazar.fields.kinds import Schema, Text
 from warre_blazar.openstack import people
-from warre_blazar.services.booking import once
+from warre_blazar.services.booking import idempotency
 from warre_blazar.services.caller import Caller
 
 T = TypeVar("T")
@@ -41,8 +41,8 @@ _TAG = r'(W/)?"([!#-~\x80-\xff]*)"'
 _TAGS = re.compile(rf"\s*{_TAG}(?:\s*,\s*{_TAG})*\s*")
 
 
-#: All controllers share the turns.
-_TURNS = TurnHook()
+#: All controllers share the locks.
+_COMPUTING = ComputingHook()
 
 #: The query parameters that select a page of a listing.
 PAGING = {"limit": parsing.positive, "page": parsing.positive, "next": parsing.next_page}
@@ -54,7 +54,7 @@ DRY_RUN = {"dry_run": parsing.boolean}
 class Controller(rest.RestController, hooks.HookController):
     """The base class of the controllers. Each resource of the API has a controller."""
 
-    __hooks__ = [_TURNS, ErrorHook()]  # noqa: RUF012
+    __hooks__ = [_COMPUTING, ErrorHook()]  # noqa: RUF012
 
     _lookup_child = pecan_requests.child
 
@@ -98,7 +98,7 @@ def is_dry_run() -> bool:
     return bool(parsing.query(pecan.request, known).get("dry_run", False))
 
 
-def field_filter() -> views.Sees:
+def field_filter() -> views.FieldFilter:
     """A function that says whether the caller gets a field on the present path."""
     on_warres_path, caller = is_warres_path(), context()
     allows = functools.cache(functools.partial(policy.allows, caller))
@@ -238,8 +238,8 @@ def made_once(
     caller = context()
     noun = pecan.request.path.strip("/").rpartition("/")[2]
     request = json.dumps([noun, caller.project_id, values], sort_keys=True, default=str)
-    key = once.key(caller.user_id, text, request, timeutils.utcnow())
-    return once.make(key, find, create)
+    key = idempotency.key(caller.user_id, text, request, timeutils.utcnow())
+    return idempotency.make(key, find, create)
 
 
 def found(

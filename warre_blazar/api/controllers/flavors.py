@@ -9,14 +9,13 @@ from oslo_utils import timeutils
 from warre_blazar import policy, texts, times
 from warre_blazar.api import parsing, schemas, views
 from warre_blazar.api.controllers import base, searches
-from warre_blazar.domain.shown import of_flavor
-from warre_blazar.edge import device_rules
+from warre_blazar.domain.etags import of_flavor
 from warre_blazar.errors import exceptions
-from warre_blazar.fields.flavors import Flavor as FlavorFields
-from warre_blazar.fields.flavors import FlavorShown
+from warre_blazar.fields.flavors import FlavorFields, FlavorShown
 from warre_blazar.policies import flavors as policies
 from warre_blazar.services.flavors import capacity, flavors
 from warre_blazar.services.slots import free_slots, no_free_slots
+from warre_blazar.site_rules import device_rules
 
 LIST_QUERY = {
     "all_projects": parsing.boolean,

@@ -7,9 +7,9 @@ import pecan
 from warre_blazar import policy, times
 from warre_blazar.api import parsing, views
 from warre_blazar.api.controllers import base, searches
-from warre_blazar.edge import device_rules
 from warre_blazar.policies import hosts as policies
 from warre_blazar.services.hosts import host_status
+from warre_blazar.site_rules import device_rules
 
 LIST_QUERY = {"start": parsing.moment, "end": parsing.moment, **base.PAGING}
 

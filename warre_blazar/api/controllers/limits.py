@@ -7,10 +7,10 @@ import pecan
 from warre_blazar import policy, texts
 from warre_blazar.api import parsing, views
 from warre_blazar.api.controllers import base
-from warre_blazar.edge import conditions
 from warre_blazar.errors import exceptions
 from warre_blazar.policies import limits as policies
 from warre_blazar.services.booking import quotas
+from warre_blazar.site_rules import conditions
 
 QUERY = {"project_id": parsing.project_id, "all_projects": parsing.boolean, **base.PAGING}
 

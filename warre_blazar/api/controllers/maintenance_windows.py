@@ -9,16 +9,16 @@ from oslo_utils import timeutils
 from warre_blazar import policy
 from warre_blazar.api import parsing, schemas, views
 from warre_blazar.api.controllers import base
-from warre_blazar.domain.maintenance_window import Window
-from warre_blazar.domain.shown import of_window
+from warre_blazar.domain.etags import of_window
+from warre_blazar.domain.maintenance import MaintenanceWindow
 from warre_blazar.domain.timeline import Span
 from warre_blazar.domain.window_meetings import Meeting, OverBookings
-from warre_blazar.edge import conditions
 from warre_blazar.errors import exceptions
-from warre_blazar.fields.others import Window as WindowFields
+from warre_blazar.fields.others import WindowFields
 from warre_blazar.policies import flavors as flavor_policies
 from warre_blazar.policies import maintenance_windows as policies
-from warre_blazar.services.maintenance import clearing, maintenance_windows
+from warre_blazar.services.maintenance import maintenance_windows, over_bookings
+from warre_blazar.site_rules import conditions
 
 
 class WindowsController(base.Controller):
@@ -50,7 +50,7 @@ class WindowsController(base.Controller):
                 values.get("flavor_ids", []), values.get("host_ids", [])
             )
         create = functools.partial(
-            clearing.create,
+            over_bookings.create,
             Span(values["start"], values["end"]),
             values.get("note"),
             values.get("flavor_ids", []),
@@ -75,7 +75,7 @@ class WindowsController(base.Controller):
         is_dry_run = base.is_dry_run()
         _authorize_change(policies.UPDATE, window_id)
         values = base.body(schemas.WINDOW_UPDATE)
-        changed = clearing.update(
+        changed = over_bookings.update(
             window_id,
             values,
             _over(values),
@@ -94,9 +94,9 @@ class WindowsController(base.Controller):
         return base.empty(204)
 
 
-def _over(values: dict[str, Any]) -> clearing.Over:
+def _over(values: dict[str, Any]) -> over_bookings.OverBookingsRequest:
     """What is done with the reservations that the window meets."""
-    return clearing.Over(
+    return over_bookings.OverBookingsRequest(
         OverBookings(values.get("bookings", "refuse")),
         conditions.of_users(),
         timeutils.utcnow(),
@@ -104,13 +104,17 @@ def _over(values: dict[str, Any]) -> clearing.Over:
     )
 
 
-def _cleared(window_id: str, over: clearing.Over) -> tuple[Window, list[Meeting]]:
+def _cleared(
+    window_id: str, over: over_bookings.OverBookingsRequest
+) -> tuple[MaintenanceWindow, list[Meeting]]:
     """The window that an earlier request has made, cleared of what that request didn't come to."""
     window = maintenance_windows.get(window_id, **_sight())
-    return window, clearing.clear(window, over)
+    return window, over_bookings.clear(window, over)
 
 
-def _document(values: dict[str, Any], window: Window, meetings: list[Meeting]) -> dict[str, Any]:
+def _document(
+    values: dict[str, Any], window: MaintenanceWindow, meetings: list[Meeting]
+) -> dict[str, Any]:
     """A window's document. The answer gets the window's ETag."""
     base.tag(window.id, of_window(window))
     shown = meetings if "bookings" in values else None

@@ -10,10 +10,10 @@ from warre_blazar.api import parsing, views
 from warre_blazar.api.controllers import base, searches
 from warre_blazar.domain.hosts import host_properties
 from warre_blazar.domain.slots import free_time
-from warre_blazar.edge import conditions
 from warre_blazar.errors import exceptions
 from warre_blazar.policies import offers as policies
 from warre_blazar.services.slots import availability, offers
+from warre_blazar.site_rules import conditions
 
 #: The largest number of offers in an answer, unless the query says another.
 _MOST_OFFERS = 100

@@ -11,18 +11,18 @@ from warre_blazar.api.controllers import base
 from warre_blazar.db.booking.reservation_filters import Filter
 from warre_blazar.domain.booking import labels
 from warre_blazar.domain.booking.reservation import Reservation
+from warre_blazar.domain.etags import of_reservation
 from warre_blazar.domain.flavors.flavor import Flavor
 from warre_blazar.domain.running.before_end import Choice
-from warre_blazar.domain.shown import of_reservation
 from warre_blazar.domain.timeline import Span
-from warre_blazar.edge import conditions, contacts
 from warre_blazar.errors import exceptions
-from warre_blazar.fields.reservations import Reservation as ReservationFields
+from warre_blazar.fields.reservations import ReservationFields
 from warre_blazar.policies import reservations as policies
 from warre_blazar.services.booking import admission, dry_run, lookup
 from warre_blazar.services.booking.dry_run import Foreseen
 from warre_blazar.services.booking.through_manager import change, creation, deletion
 from warre_blazar.services.slots import extension
+from warre_blazar.site_rules import conditions, contacts
 
 LIST_QUERY = {
     "all_projects": parsing.boolean,

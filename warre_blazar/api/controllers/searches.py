@@ -9,8 +9,8 @@ from warre_blazar import texts
 from warre_blazar.api.controllers import base
 from warre_blazar.domain.slots import free_time
 from warre_blazar.domain.timeline import Span
-from warre_blazar.edge import conditions, device_rules
 from warre_blazar.errors import exceptions
+from warre_blazar.site_rules import conditions, device_rules
 
 
 def now() -> datetime.datetime:

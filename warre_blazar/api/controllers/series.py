@@ -12,13 +12,13 @@ from warre_blazar.api import parsing, schemas, views
 from warre_blazar.api.controllers import base
 from warre_blazar.domain.booking import labels
 from warre_blazar.domain.series.recurrence import Recurrence
-from warre_blazar.domain.series.series import BookedSeries, Lesson, SeriesStatus
-from warre_blazar.edge import conditions, contacts
+from warre_blazar.domain.series.series import BookedSeries, RepeatedBooking, SeriesStatus
 from warre_blazar.errors import exceptions
 from warre_blazar.fields.series import LOCAL_TIME
 from warre_blazar.policies import series as policies
-from warre_blazar.services.series import requests, steps
-from warre_blazar.services.series.requests import Occurrences, SeriesOutcome
+from warre_blazar.services.series import occurrences, progress
+from warre_blazar.services.series.occurrences import Occurrences, SeriesOutcome
+from warre_blazar.site_rules import conditions, contacts
 
 conf.register(cfg.CONF)
 
@@ -35,9 +35,9 @@ class SeriesController(base.Controller):
         query = parsing.query(pecan.request, LIST_QUERY)
         limit, offset = base.page_of(query)
         project_id = base.listed_project(query, policies.LIST_ALL, texts.refusals.LIST_SERIES)
-        page, total = steps.listing(project_id, limit, offset)
-        flavors = steps.flavors_of(page)
-        documents = [views.series(item, flavors[item.lesson.flavor]) for item in page]
+        page, total = progress.listing(project_id, limit, offset)
+        flavors = progress.flavors_of(page)
+        documents = [views.series(item, flavors[item.booking.flavor]) for item in page]
         return base.listing(documents, total, limit, offset)
 
     @pecan.expose("json")
@@ -54,7 +54,7 @@ class SeriesController(base.Controller):
         project_id = base.booked_project(values, policies.CREATE, policies.CREATE_FOR)
         recurrence = _recurrence(values)
         spans = recurrence.occurrences(_most())
-        lesson = Lesson(
+        booking = RepeatedBooking(
             values["flavor_id"],
             values.get("instance_count", 1),
             values.get("affinity"),
@@ -67,7 +67,7 @@ class SeriesController(base.Controller):
                 id=series_id,
                 project_id=project_id,
                 user_id=context.user_id,
-                lesson=lesson,
+                booking=booking,
                 recurrence=recurrence,
                 all_or_none=values.get("all_or_none", False),
                 planned=0,
@@ -80,11 +80,11 @@ class SeriesController(base.Controller):
             return Occurrences(item, spans, conditions.of(context))
 
         if is_dry_run:
-            return views.series_foreseen(requests.foresee(asked(uuidutils.generate_uuid())))
+            return views.series_foreseen(occurrences.foresee(asked(uuidutils.generate_uuid())))
         made = base.made_once(
             values,
             _made_before,
-            lambda series_id: requests.create(base.caller(project_id), asked(series_id)),
+            lambda series_id: occurrences.create(base.caller(project_id), asked(series_id)),
         )
         return _outcome(made)
 
@@ -96,18 +96,18 @@ class SeriesController(base.Controller):
         if len(values) != 1:
             raise exceptions.InvalidField("until", texts.expected.EITHER(one="more", other="until"))
         until = _local("until", values["until"]) if "until" in values else None
-        spans = requests.next_spans(item, _most(), values.get("more"), until)
+        spans = occurrences.next_spans(item, _most(), values.get("more"), until)
         asked = Occurrences(item, spans, conditions.of(base.context()), item.planned)
         if is_dry_run:
-            return views.series_foreseen(requests.foresee(asked))
-        return _outcome(requests.extend(base.caller(item.project_id), asked))
+            return views.series_foreseen(occurrences.foresee(asked))
+        return _outcome(occurrences.extend(base.caller(item.project_id), asked))
 
     @pecan.expose("json")
     def delete(self, *path: str, **_query: Any) -> Any:
         query = parsing.query(pecan.request, DELETE_QUERY)
         item = _find(policies.DELETE, base.item_id(path))
         running = query.get("running", False)
-        is_done = requests.end(base.caller(item.project_id), item.id, running=running)
+        is_done = occurrences.end(base.caller(item.project_id), item.id, running=running)
         return base.empty(204 if is_done else 202)
 
 
@@ -133,18 +133,18 @@ def _local(field: str, text: str) -> datetime.datetime:
 
 
 def _made_before(series_id: str) -> SeriesOutcome | None:
-    item = steps.find(series_id)
+    item = progress.find(series_id)
     return SeriesOutcome(item, (), ()) if item else None
 
 
 def _outcome(made: SeriesOutcome) -> dict[str, Any]:
-    refused = [requests.document(each) for each in made.refused]
+    refused = [occurrences.document(each) for each in made.refused]
     return {**_document(made.series), "refused": refused}
 
 
 def _document(item: BookedSeries) -> dict[str, Any]:
-    flavor = steps.flavors_of([item])[item.lesson.flavor]
-    return views.series(item, flavor, steps.occurrences(item))
+    flavor = progress.flavors_of([item])[item.booking.flavor]
+    return views.series(item, flavor, progress.occurrences(item))
 
 
 def _find(rule: str, series_id: str) -> BookedSeries:
@@ -153,7 +153,7 @@ def _find(rule: str, series_id: str) -> BookedSeries:
     :raises SeriesNotFound: the series doesn't exist, or the caller may not see it.
     :raises Forbidden: the caller may see the series, but the rule doesn't allow the action.
     """
-    item = steps.get(series_id)
+    item = progress.get(series_id)
     target = {"project_id": item.project_id, "user_id": item.user_id}
     if not policy.allows(base.context(), rule, target):
         if policy.allows(base.context(), policies.GET, target):

@@ -14,10 +14,10 @@ from warre_blazar.db.waits import WaitFilter
 from warre_blazar.domain.booking import labels
 from warre_blazar.domain.timeline import Span
 from warre_blazar.domain.waits import Mode, Wait
-from warre_blazar.edge import conditions, contacts, wait_permits
 from warre_blazar.errors import exceptions
 from warre_blazar.policies import waits as policies
-from warre_blazar.services.waits import posting
+from warre_blazar.services.waits import waits
+from warre_blazar.site_rules import conditions, contacts, wait_permits
 
 LIST_QUERY = {
     "all_projects": parsing.boolean,
@@ -41,14 +41,14 @@ class WaitsController(base.Controller):
             user_id=query.get("user_id"),
             states=query.get("status"),
         )
-        found, total = posting.listing(wanted, limit, offset)
+        found, total = waits.listing(wanted, limit, offset)
         return base.listing([views.wait(each) for each in found], total, limit, offset)
 
     @pecan.expose("json")
     def get_one(self, *path: str, **_query: Any) -> Any:
         parsing.query(pecan.request, {})
         wait = _find(policies.GET, base.item_id(path))
-        return views.wait(posting.status(wait.id))
+        return views.wait(waits.status(wait.id))
 
     @pecan.expose("json")
     def post(self, **_query: Any) -> Any:
@@ -60,11 +60,11 @@ class WaitsController(base.Controller):
         exempt = conditions.projects_of_any_length()
         if is_dry_run:
             wait = _permitted(uuidutils.generate_uuid(), project_id, values)
-            return views.wait(posting.foresee(wait, most, exempt))
+            return views.wait(waits.foresee(wait, most, exempt))
         made = base.made_once(
             values,
-            base.found(posting.status, exceptions.WaitNotFound),
-            lambda wait_id: posting.create(_permitted(wait_id, project_id, values), most, exempt),
+            base.found(waits.status, exceptions.WaitNotFound),
+            lambda wait_id: waits.create(_permitted(wait_id, project_id, values), most, exempt),
         )
         return base.reply(201, views.wait(made))
 
@@ -72,7 +72,7 @@ class WaitsController(base.Controller):
     def delete(self, *path: str, **_query: Any) -> Any:
         parsing.query(pecan.request, {})
         wait = _find(policies.DELETE, base.item_id(path))
-        posting.cancel(wait, timeutils.utcnow())
+        waits.cancel(wait, timeutils.utcnow())
         return base.empty(204)
 
 
@@ -132,7 +132,7 @@ def _find(rule: str, wait_id: str) -> Wait:
     :raises WaitNotFound: the wait doesn't exist, or the caller may not see it.
     :raises Forbidden: the caller may see the wait, but the rule doesn't allow the action.
     """
-    wait = posting.get(wait_id)
+    wait = waits.get(wait_id)
     target = {"project_id": wait.project_id, "user_id": wait.user_id}
     if not policy.allows(base.context(), rule, target):
         if policy.allows(base.context(), policies.GET, target):

@@ -7,7 +7,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
-from warre_blazar.db import flavors, maintenance_windows
+from warre_blazar.db import flavors, maintenance
 from warre_blazar.db import tables as t
 from warre_blazar.db.booking import quotas
 from warre_blazar.domain.booking.quota import Amount
@@ -16,7 +16,7 @@ from warre_blazar.domain.timeline import Span
 
 
 @dataclasses.dataclass(frozen=True)
-class Usage:
+class ProjectUse:
     """How much of its quota a project uses, and the project's generation."""
 
     used: Amount
@@ -31,7 +31,7 @@ class Terms:
     #: Whether a maintenance window closes the flavor at some time of the booking.
     is_closed: bool
     #: None if nobody asked for it.
-    usage: Usage | None
+    usage: ProjectUse | None
 
 
 def read(
@@ -44,7 +44,7 @@ def read(
     :param counted: the resource types whose reservations count against the project's quota. None:
         the usage isn't read.
     """
-    is_closed = maintenance_windows.closes(t.flavors.c.id, span).label("is_closed")
+    is_closed = maintenance.closes(t.flavors.c.id, span).label("is_closed")
     columns: list[Any] = [t.flavors, is_closed]
     source: Any = t.flavors
     if counted is not None:
@@ -62,5 +62,5 @@ def _terms(row: sa.RowMapping, *, with_usage: bool) -> Terms:
     usage = None
     if with_usage:
         used = quotas.amount(row["used_reservations"], row["used_hours"])
-        usage = Usage(used, row["project_generation"] or 0)
+        usage = ProjectUse(used, row["project_generation"] or 0)
     return Terms(flavors.of_row(row), bool(row["is_closed"]), usage)

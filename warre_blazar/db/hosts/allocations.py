@@ -1,6 +1,6 @@
 """Reads what is booked on hosts, and writes host allocations.
 
-A snapshot of all reservable hosts takes a constant number of queries.
+Reading all reservable hosts takes a constant number of queries.
 """
 
 import dataclasses
@@ -32,23 +32,23 @@ from warre_blazar.domain.flavors import devices
 from warre_blazar.domain.flavors.devices import NO_DEVICES, Rules
 from warre_blazar.domain.flavors.flavor import RESOURCE_TYPE, Shape
 from warre_blazar.domain.flavors.request_groups import PlacementRequest
+from warre_blazar.domain.hosts.bookable_host import BookableHost
 from warre_blazar.domain.hosts.holdings import Holding
-from warre_blazar.domain.hosts.hosts import Host
 
 
 @dataclasses.dataclass(frozen=True)
-class Snapshot:
+class BookedHosts:
     """The hosts that match a shape, and the claims on a flavor's slots, over a span of time."""
 
     #: The reservable hosts that match a shape, with what is booked on them.
-    hosts: list[Host]
+    hosts: list[BookableHost]
     #: The claims on the flavor's slots, by the reservation's id in Blazar's table.
     claims: Mapping[str, list[timeline.Claim]]
     #: The ids of the reservable hosts about whose providers nothing is stored.
     unread: Sequence[str] = ()
 
 
-def snapshot(
+def booked_hosts(
     db: Session,
     flavor_id: str,
     shape: Shape,
@@ -56,7 +56,7 @@ def snapshot(
     cleaning: datetime.timedelta = times.NO_TIME,
     device_rules: Rules = NO_DEVICES,
     also: Collection[str] = (),
-) -> Snapshot:
+) -> BookedHosts:
     """Read the hosts that match a shape, and the claims on a flavor's slots.
 
     A reservation claims its slots as long as it has host allocations in Blazar's table.
@@ -74,7 +74,7 @@ def snapshot(
     query = claiming(_allocations(bookings.c.flavor_id == flavor_id, ids, read), window, cleaning)
     held, claims = _held(db.execute(query).all(), read, device_rules)
     unread = [host.id for host in reservable if not host.is_read]
-    return Snapshot([h.holding(held[h.id]) for h in matching], claims[flavor_id], unread)
+    return BookedHosts([h.holding(held[h.id]) for h in matching], claims[flavor_id], unread)
 
 
 def all_reservable_with_claims(
@@ -82,10 +82,10 @@ def all_reservable_with_claims(
     window: timeline.Span,
     cleaning: datetime.timedelta = times.NO_TIME,
     device_rules: Rules = NO_DEVICES,
-) -> tuple[list[Host], Mapping[str, Mapping[str, list[timeline.Claim]]]]:
+) -> tuple[list[BookableHost], Mapping[str, Mapping[str, list[timeline.Claim]]]]:
     """Read all reservable hosts, and the claims on the slots of all flavors.
 
-    The parameters are those of ``snapshot``.
+    The parameters are those of ``booked_hosts``.
 
     :returns: the hosts with what is booked on them, and the claims by the flavor's id and by the
         reservation's id in Blazar's table.
@@ -98,10 +98,10 @@ def all_reservable(
     window: timeline.Span,
     cleaning: datetime.timedelta = times.NO_TIME,
     device_rules: Rules = NO_DEVICES,
-) -> list[Host]:
+) -> list[BookableHost]:
     """Read all reservable hosts, with what is booked on them.
 
-    The parameters are those of ``snapshot``.
+    The parameters are those of ``booked_hosts``.
     """
     found, _ = _all_reservable(db, sa.false(), window, cleaning, device_rules)
     return found
@@ -113,7 +113,7 @@ def _all_reservable(
     window: timeline.Span,
     cleaning: datetime.timedelta,
     device_rules: Rules,
-) -> tuple[list[Host], Mapping[str, Mapping[str, list[timeline.Claim]]]]:
+) -> tuple[list[BookableHost], Mapping[str, Mapping[str, list[timeline.Claim]]]]:
     """All reservable hosts and claims.
 
     :param of_flavor: as for ``_allocations``.
@@ -127,12 +127,12 @@ def _all_reservable(
 
 def complete(
     db: Session,
-    of: Collection[Host],
+    of: Collection[BookableHost],
     *,
     cleaning: datetime.timedelta = times.NO_TIME,
     device_rules: Rules = NO_DEVICES,
     without: str | None = None,
-) -> list[Host]:
+) -> list[BookableHost]:
     """Hosts with everything that is booked on them, however late it begins.
 
     What has ended, with its cleaning time, is left out.

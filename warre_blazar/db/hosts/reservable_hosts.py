@@ -26,8 +26,8 @@ from warre_blazar.db.tables import (
     window_hosts,
 )
 from warre_blazar.domain.hosts import provider_trees
+from warre_blazar.domain.hosts.bookable_host import BookableHost
 from warre_blazar.domain.hosts.holdings import Holding
-from warre_blazar.domain.hosts.hosts import Host
 from warre_blazar.domain.hosts.provider_trees import ProviderTree
 from warre_blazar.domain.hosts.providers import Inventory, Provider
 from warre_blazar.domain.timeline import Span
@@ -35,7 +35,7 @@ from warre_blazar.domain.timeline import Span
 LOG = logging.getLogger(__name__)
 
 
-def empty(db: Session, *, closed: bool = False) -> list[Host]:
+def empty(db: Session, *, closed: bool = False) -> list[BookableHost]:
     """Every host that can be booked, with its maintenance windows and without what is booked on it.
 
     A host can be booked if all of this is true:
@@ -93,13 +93,13 @@ def is_any_registered(db: Session) -> bool:
 
 def _host(
     row: sa.RowMapping, capabilities: dict[str, Any], tree: ProviderTree, is_read: bool
-) -> Host:
+) -> BookableHost:
     zone = row["availability_zone"] if row["zone"] is None else row["zone"]
     root = tree[0]
     devices, unclear = provider_trees.devices(capabilities, root)
     for name in unclear:
         _warn(root.name, name, str(capabilities[name]))
-    return Host(
+    return BookableHost(
         id=row["id"],
         name=row["hypervisor_hostname"] or row["id"],
         availability_zone=zone,

@@ -86,7 +86,7 @@ def read(db: Session, now: datetime.datetime) -> list[Unbegun]:
 _OTHERS = reservations.alias()
 
 
-def claim(db: Session, lease_id: str, span: Span) -> None:
+def write_unbegun(db: Session, lease_id: str, span: Span) -> None:
     """Write a lease's row, provided that the lease still waits for its start at the same time.
 
     A manager that claims the lease for its start, and a request that changes or deletes the lease,

@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from warre_blazar.db import session
 from warre_blazar.db.tables import flavors, refusal_counts, refusals
-from warre_blazar.domain.records.refusals import Asked, Refusal
+from warre_blazar.domain.records.refusals import Asked, RefusedRequest
 from warre_blazar.domain.timeline import Span
 
 #: A project, a day and a code.
@@ -108,7 +108,7 @@ class RefusalFilter:
 
 def listing(
     db: Session, wanted: RefusalFilter, limit: int | None, offset: int
-) -> tuple[list[Refusal], int]:
+) -> tuple[list[RefusedRequest], int]:
     """A page of the kept requests, the latest first, and the number of those on all pages."""
     conditions = wanted.conditions()
     total = sa.select(sa.func.count()).select_from(refusals).where(*conditions)
@@ -124,9 +124,9 @@ def listing(
     return found, db.execute(total).scalar_one()
 
 
-def _refusal(row: sa.RowMapping) -> Refusal:
+def _refusal(row: sa.RowMapping) -> RefusedRequest:
     same = {name: row[name] for name in ("id", "at", "code", "project_id", "user_id")}
-    return Refusal(
+    return RefusedRequest(
         **same,
         flavor_id=row["flavor_id"],
         flavor_name=row["flavor_name"],

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from warre_blazar.domain.flavors.flavor import Shape
 from warre_blazar.domain.hosts import provider_trees
-from warre_blazar.domain.hosts.hosts import Host
+from warre_blazar.domain.hosts.bookable_host import BookableHost
 from warre_blazar.domain.hosts.provider_trees import ProviderTree
 from warre_blazar.domain.running import backing_names, lease_states
 from warre_blazar.domain.running.backing_phases import Phase
@@ -241,7 +241,7 @@ class KnownHost:
     capacities: Mapping[str, int]
 
     @classmethod
-    def of(cls, host: Host) -> Self:
+    def of(cls, host: BookableHost) -> Self:
         """What is known of a host, with the capacities of its providers.
 
         If the providers haven't been read, the capacities are those that Blazar has recorded.

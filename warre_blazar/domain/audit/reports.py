@@ -23,7 +23,7 @@ class KeptDifference:
 
 
 @dataclasses.dataclass(frozen=True)
-class AuditReport:
+class LastAudit:
     """The report of an audit."""
 
     finished_at: datetime.datetime

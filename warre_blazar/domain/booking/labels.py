@@ -6,7 +6,7 @@ from typing import Any
 
 from warre_blazar import texts
 from warre_blazar.errors import exceptions
-from warre_blazar.fields.reservations import Reservation
+from warre_blazar.fields.reservations import ReservationFields
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,7 +43,7 @@ def checked(values: Mapping[str, Any]) -> Labels:
     for name, value in given.items():
         try:
             if value is not None:
-                getattr(Reservation, name).kind.validate(value)
+                getattr(ReservationFields, name).kind.validate(value)
         except texts.NotValid as error:
             raise exceptions.InvalidField(name, error.expected) from error
     return Labels(**given)

@@ -11,7 +11,7 @@ from warre_blazar.domain import timeline
 from warre_blazar.domain.flavors.flavor import Flavor, Shape
 from warre_blazar.domain.flavors.request_groups import Group, PlacementRequest
 from warre_blazar.domain.hosts import host_properties
-from warre_blazar.domain.hosts.hosts import Host
+from warre_blazar.domain.hosts.bookable_host import BookableHost
 from warre_blazar.domain.hosts.providers import Provider
 
 
@@ -19,11 +19,11 @@ from warre_blazar.domain.hosts.providers import Provider
 class HostRoom:
     """A host, and how many instances of a shape it holds when it is empty (at least one)."""
 
-    host: Host
+    host: BookableHost
     instances: int
 
 
-def when_empty(hosts: Iterable[Host], shape: Shape) -> list[HostRoom]:
+def when_empty(hosts: Iterable[BookableHost], shape: Shape) -> list[HostRoom]:
     """The hosts that match a shape and hold at least one instance when empty, sorted by name."""
     rooms = [
         HostRoom(host, host.when_empty(shape.request)) for host in hosts if host.matches(shape)
@@ -31,7 +31,7 @@ def when_empty(hosts: Iterable[Host], shape: Shape) -> list[HostRoom]:
     return sorted((r for r in rooms if r.instances), key=lambda r: (r.host.name, r.host.id))
 
 
-def bookable_hosts(hosts: Iterable[Host], shape: Shape) -> int:
+def bookable_hosts(hosts: Iterable[BookableHost], shape: Shape) -> int:
     """The number of hosts that match a shape and hold at least one instance of it when empty."""
     return len(when_empty(hosts, shape))
 
@@ -79,7 +79,7 @@ class HostLimit:
 class HostLimits:
     """How many instances of a shape a host holds when it is empty, and what limits the number."""
 
-    host: Host
+    host: BookableHost
     instances: int
     #: Sorted by the number of instances that they permit, the smallest number first.
     limits: tuple[HostLimit, ...]
@@ -90,7 +90,7 @@ class HostLimits:
         return tuple(x for x in self.limits if x.instances == self.limits[0].instances)
 
 
-def limits(host: Host, shape: Shape) -> HostLimits:
+def limits(host: BookableHost, shape: Shape) -> HostLimits:
     """How many instances of a shape a host holds when it is empty, and all limits on the number."""
     found = [
         *_zone(host, shape),
@@ -107,12 +107,12 @@ def limits(host: Host, shape: Shape) -> HostLimits:
     return HostLimits(host, instances, tuple(sorted(found, key=lambda limit: limit.instances)))
 
 
-def _zone(host: Host, shape: Shape) -> Iterator[HostLimit]:
+def _zone(host: BookableHost, shape: Shape) -> Iterator[HostLimit]:
     if shape.availability_zone and shape.availability_zone != host.availability_zone:
         yield HostLimit(LimitKind.ZONE, shape.availability_zone, 0)
 
 
-def _properties(host: Host, shape: Shape) -> Iterator[HostLimit]:
+def _properties(host: BookableHost, shape: Shape) -> Iterator[HostLimit]:
     for comparison in shape.comparisons:
         name, operator, value = comparison
         if host.properties.get(name) is None:
@@ -121,7 +121,7 @@ def _properties(host: Host, shape: Shape) -> Iterator[HostLimit]:
             yield HostLimit(LimitKind.PROPERTY, f"{name} {operator} {value}", 0)
 
 
-def _traits(host: Host, request: PlacementRequest) -> Iterator[HostLimit]:
+def _traits(host: BookableHost, request: PlacementRequest) -> Iterator[HostLimit]:
     if host.has_traits(request):
         return
     root = host.providers_in_use[0]
@@ -136,14 +136,14 @@ def _traits(host: Host, request: PlacementRequest) -> Iterator[HostLimit]:
             yield HostLimit(LimitKind.FORBIDDEN_TRAIT, trait, 0, names)
 
 
-def _givers(host: Host, group: Group) -> list[Provider]:
+def _givers(host: BookableHost, group: Group) -> list[Provider]:
     """The providers that have a resource class of the group. If there are none, the root."""
     classes = {cls for cls, _ in group.resources}
     own = host.providers_in_use
     return [p for p in own if classes & p.inventories.keys()] or [own[0]]
 
 
-def _classes(host: Host, request: PlacementRequest) -> Iterator[HostLimit]:
+def _classes(host: BookableHost, request: PlacementRequest) -> Iterator[HostLimit]:
     for cls, amount in request.amounts.items():
         givers = [p for p in host.providers_in_use if cls in p.inventories]
         yield HostLimit(

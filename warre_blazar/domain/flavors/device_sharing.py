@@ -4,11 +4,11 @@ from collections.abc import Iterable
 
 from warre_blazar.domain.flavors.flavor import Shape
 from warre_blazar.domain.hosts import demands
+from warre_blazar.domain.hosts.bookable_host import BookableHost
 from warre_blazar.domain.hosts.demands import Part
-from warre_blazar.domain.hosts.hosts import Host
 
 
-def unlike(hosts: Iterable[Host], one: Shape, other: Shape) -> list[str]:
+def unlike(hosts: Iterable[BookableHost], one: Shape, other: Shape) -> list[str]:
     """The resource classes that two shapes take from the same devices in different ways.
 
     Both shapes have a choice of several devices for these classes, and they take different amounts
@@ -26,7 +26,7 @@ def unlike(hosts: Iterable[Host], one: Shape, other: Shape) -> list[str]:
     return sorted(found)
 
 
-def _choices(host: Host, shape: Shape) -> set[Part]:
+def _choices(host: BookableHost, shape: Shape) -> set[Part]:
     return {part for part in demands.demand(host.tree, shape.request).parts if part.is_choice}
 
 

@@ -160,7 +160,7 @@ def check_extra_specs(extra_specs: Mapping[str, str], vcpu: int | None = None) -
 
 
 @dataclasses.dataclass(frozen=True)
-class Access:
+class ProjectAccess:
     """A project's right to book a private flavor."""
 
     id: str

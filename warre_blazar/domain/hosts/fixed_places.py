@@ -97,7 +97,7 @@ class Places:
         if stays in self._known:
             return self._known[stays]
         try:
-            found = _Search(self._packer, stays).run()
+            found = _PlaceSearch(self._packer, stays).run()
         except provider_search.Exhausted:
             # The next answer goes on with an allowance of its own.
             return None
@@ -205,7 +205,7 @@ class _Frame:
     present: _Put | None = None
 
 
-class _Search:
+class _PlaceSearch:
     """Assigns stays to boxes, in the order of their starts."""
 
     def __init__(self, packer: Packer, stays: Sequence[Stay]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from warre_blazar import times
 from warre_blazar.domain import timeline
-from warre_blazar.domain.hosts.hosts import Host
+from warre_blazar.domain.hosts.bookable_host import BookableHost
 from warre_blazar.domain.timeline import Claim, Span
 
 
@@ -22,7 +22,7 @@ class ClassUse:
     peak: int
 
 
-def use(host: Host, window: Span, now: datetime.datetime) -> Iterator[ClassUse]:
+def use(host: BookableHost, window: Span, now: datetime.datetime) -> Iterator[ClassUse]:
     """How much of each resource class of a host is booked, sorted by class.
 
     A reservation that takes the whole host takes all of each class. What is booked isn't asked of

@@ -1,6 +1,6 @@
 """Chooses the hosts of a booking, and finds the times at which hosts have room for one.
 
-All functions work on a snapshot of the hosts and of what is already booked on them.
+All functions work on what was read about the hosts and about what is already booked on them.
 """
 
 import dataclasses
@@ -14,7 +14,7 @@ from warre_blazar import times
 from warre_blazar.domain import timeline
 from warre_blazar.domain.flavors.request_groups import PlacementRequest
 from warre_blazar.domain.hosts import provider_search
-from warre_blazar.domain.hosts.hosts import Host
+from warre_blazar.domain.hosts.bookable_host import BookableHost
 from warre_blazar.domain.hosts.shared_room import HostGroup
 
 
@@ -66,9 +66,9 @@ def around(window: timeline.Span) -> timeline.Span:
 
 
 def choose(
-    hosts: Sequence[Host],
+    hosts: Sequence[BookableHost],
     wanted: Wanted,
-    complete: Callable[[Sequence[Host]], Iterable[Host]] = lambda hosts: hosts,
+    complete: Callable[[Sequence[BookableHost]], Iterable[BookableHost]] = lambda hosts: hosts,
 ) -> tuple[dict[str, int], int]:
     """Choose hosts for instances, or for fewer of them if there isn't room for all of them.
 
@@ -94,7 +94,10 @@ def choose(
 
 
 def choose_whole(
-    hosts: Iterable[Host], window: timeline.Span, count: int, preferred: Collection[str] = ()
+    hosts: Iterable[BookableHost],
+    window: timeline.Span,
+    count: int,
+    preferred: Collection[str] = (),
 ) -> list[str]:
     """Choose hosts on which nothing is held throughout a span, or fewer of them than asked for.
 
@@ -111,7 +114,7 @@ def choose_whole(
 class _Choice:
     """Chooses hosts. What is found out about hosts after a choice limits the next one."""
 
-    def __init__(self, hosts: Sequence[Host], wanted: Wanted) -> None:
+    def __init__(self, hosts: Sequence[BookableHost], wanted: Wanted) -> None:
         self._wanted = wanted
         # The room and the fullness of a host both come from one sweep over its holdings.
         near = around(wanted.window)
@@ -123,7 +126,7 @@ class _Choice:
         #: By host id, how many instances can stay on the host's providers.
         self._limits: dict[str, int] = {}
 
-    def _room(self, host: Host) -> int:
+    def _room(self, host: BookableHost) -> int:
         wanted = self._wanted
         room = self._rooms.get(host.id)
         if room is None:
@@ -163,7 +166,7 @@ class _Choice:
         _fill(chosen, {i: rooms[i] for i in ids}, count, at_once=at_once)
         return chosen
 
-    def unsure(self, chosen: Mapping[str, int]) -> list[Host]:
+    def unsure(self, chosen: Mapping[str, int]) -> list[BookableHost]:
         """Hosts of which it isn't known yet how many instances can stay on their providers.
 
         The result is empty if this is known of all chosen hosts. If not, it also has as many other
@@ -181,7 +184,7 @@ class _Choice:
             unsure += itertools.islice(others, len(self._limits))
         return unsure
 
-    def limit(self, host: Host) -> None:
+    def limit(self, host: BookableHost) -> None:
         """Find out how many instances can stay on a host's providers.
 
         :param host: a host of ``unsure``, with its holdings at any time.
@@ -192,7 +195,10 @@ class _Choice:
 
 
 def _rooms_for(
-    order: Sequence[Host], room: Callable[[Host], int], count: int, preferred: Mapping[str, int]
+    order: Sequence[BookableHost],
+    room: Callable[[BookableHost], int],
+    count: int,
+    preferred: Mapping[str, int],
 ) -> dict[str, int]:
     """The rooms of those hosts that a booking may get if hosts are filled one after the other.
 
@@ -255,7 +261,7 @@ def _more(chosen: Mapping[str, int], rooms: Mapping[str, int]) -> dict[str, int]
 
 
 def free_spans(
-    hosts: Sequence[Host],
+    hosts: Sequence[BookableHost],
     request: PlacementRequest,
     count: int,
     window: timeline.Span,
@@ -337,7 +343,7 @@ class FreeSpans:
 
 
 def _spans_of_levels(
-    hosts: Sequence[Host],
+    hosts: Sequence[BookableHost],
     request: PlacementRequest,
     count: int,
     window: timeline.Span,
@@ -360,7 +366,10 @@ class Rooms:
     """
 
     def __init__(
-        self, hosts: Iterable[Host], complete: Mapping[str, Host], window: timeline.Span
+        self,
+        hosts: Iterable[BookableHost],
+        complete: Mapping[str, BookableHost],
+        window: timeline.Span,
     ) -> None:
         """
         :param hosts: the hosts, with all holdings during the window.
@@ -372,7 +381,7 @@ class Rooms:
         self._hosts = [self._during(host) for host in hosts]
         self._known: dict[Hashable, int] = {}
 
-    def _during(self, host: Host) -> tuple[Host, Hashable]:
+    def _during(self, host: BookableHost) -> tuple[BookableHost, Hashable]:
         """The host with what is held on it during the window, and a key of what is held."""
         first, last = self._window.start, self._window.end
         held = [holding for holding in host.holdings if holding.span.overlaps(self._window)]
@@ -398,7 +407,7 @@ class Rooms:
                     found += self._on(host, held, request)
         return min(found, most)
 
-    def _on(self, host: Host, held: Hashable, request: PlacementRequest) -> int:
+    def _on(self, host: BookableHost, held: Hashable, request: PlacementRequest) -> int:
         key = (host.tree, held, request)
         room = self._known.get(key)
         if room is None:

@@ -221,7 +221,7 @@ class Move(NamedTuple):
     uncovered: frozenset[str]
 
 
-class _State(NamedTuple):
+class _PackingState(NamedTuple):
     """A state of the search: how many parts have been placed, and what is left in the boxes."""
 
     placed: int
@@ -313,9 +313,11 @@ class Packer:
             return False
         moves = [m for i in self._order for _ in range(counts[i]) for m in self.items[i]]
         sizes = self._sizes(moves)
-        seen: set[_State] = set()
+        seen: set[_PackingState] = set()
         # For each placed part, an iterator over the ways to place it that haven't been tried yet.
-        ways = [iter([_State(0, self.empty if boxes is None else boxes, moves[0].uncovered)])]
+        ways = [
+            iter([_PackingState(0, self.empty if boxes is None else boxes, moves[0].uncovered)])
+        ]
         while ways:
             state = next(ways[-1], None)
             if state is None:
@@ -360,13 +362,13 @@ class Packer:
             left.append([(c, -size, number) for (c, size), number in sorted(sizes.items())])
         return left[::-1]
 
-    def _next_states(self, state: _State, moves: Sequence[Move]) -> Iterator[_State]:
+    def _next_states(self, state: _PackingState, moves: Sequence[Move]) -> Iterator[_PackingState]:
         """Yield the states that are possible after the next part has been put into a box."""
         move = moves[state.placed]
         following = moves[state.placed + 1] if state.placed + 1 < len(moves) else None
         for _, boxes, uncovered in self.ways(state.boxes, move, state.uncovered):
             missing = following.uncovered if move.is_last and following else uncovered
-            yield _State(state.placed + 1, boxes, missing)
+            yield _PackingState(state.placed + 1, boxes, missing)
 
     def ways(
         self,

@@ -15,14 +15,14 @@ from typing import NamedTuple
 
 from warre_blazar.domain import timeline
 from warre_blazar.domain.flavors.request_groups import PlacementRequest
+from warre_blazar.domain.hosts.bookable_host import BookableHost
 from warre_blazar.domain.hosts.holdings import Occupancy, Run
-from warre_blazar.domain.hosts.hosts import Host
 
 
 class HostGroup:
     """Hosts on which the instances of some requests may be."""
 
-    def __init__(self, hosts: Iterable[Host]) -> None:
+    def __init__(self, hosts: Iterable[BookableHost]) -> None:
         self.hosts = tuple(hosts)
         #: One host of each tree of providers. What fits on an empty host depends on its tree only.
         self._each_kind = {host.tree: host for host in self.hosts}
@@ -52,7 +52,7 @@ class HostGroup:
 class GroupRoom:
     """The room on hosts during a span, for any number of requests."""
 
-    def __init__(self, hosts: Iterable[Host], window: timeline.Span) -> None:
+    def __init__(self, hosts: Iterable[BookableHost], window: timeline.Span) -> None:
         alike = defaultdict(list)
         for host in hosts:
             alike[host.tree].append(host)
@@ -144,7 +144,7 @@ _WeightedRun = tuple[Run, int]
 class _AlikeHosts:
     """Hosts that share a tree of providers, and what is held on them during a span."""
 
-    def __init__(self, hosts: Sequence[Host], window: timeline.Span) -> None:
+    def __init__(self, hosts: Sequence[BookableHost], window: timeline.Span) -> None:
         self._hosts, self._window = hosts, window
         self._levels: dict[str, list[int]] = {}
         self._times: dict[_Limits, list[_WeightedRun]] = {}

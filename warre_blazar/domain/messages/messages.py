@@ -46,7 +46,7 @@ class Message:
 
 
 @dataclasses.dataclass(frozen=True)
-class Limits:
+class MessageLimits:
     """How many messages an address gets in an hour."""
 
     #: If it is the address of the reservation's user in Keystone.

@@ -13,12 +13,12 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from warre_blazar.domain.flavors.request_groups import PlacementRequest
 from warre_blazar.domain.hosts import placing, provider_search
+from warre_blazar.domain.hosts.bookable_host import BookableHost
 from warre_blazar.domain.hosts.holdings import Holding
-from warre_blazar.domain.hosts.hosts import Host
 from warre_blazar.domain.hosts.placing import Wanted
-from warre_blazar.domain.moves import leaving
-from warre_blazar.domain.moves.leaving import Crowd, Movable
-from warre_blazar.domain.moves.placing_again import MovableHosts, MoveLimits, Rearrangement
+from warre_blazar.domain.moves import must_move
+from warre_blazar.domain.moves.move_plans import MovableHosts, MoveLimits, Rearrangement
+from warre_blazar.domain.moves.must_move import Movable, MovablesOnHost
 from warre_blazar.domain.timeline import Span
 
 #: On how many levels hosts are cleared, at most.
@@ -30,7 +30,7 @@ _HOSTS = 36
 #: The steps of adding up what is held on a host, besides a step for each holding. To look up a room
 #: that is known is one step.
 _SWEEP = 20
-#: The steps of one search for devices (``Crowd.checks``).
+#: The steps of one search for devices (``MovablesOnHost.checks``).
 _CHECK = 300
 
 
@@ -50,8 +50,8 @@ def place(
         affinity = wanted.packing.affinity
         if affinity and room < wanted.count:
             chosen = {}
-        search, asked = _Search(site, limits), _Asked.by(wanted, among, affinity)
-        state = _State({}, {})
+        search, asked = _ChainSearch(site, limits), _Asked.by(wanted, among, affinity)
+        state = _ChainState({}, {})
         for host_id, count in chosen.items():
             state = search.holding(state, host_id, asked, count)
         at_once = wanted.count if affinity else 1
@@ -68,7 +68,7 @@ def place(
 def keep(site: MovableHosts, wanted: Wanted, limits: MoveLimits) -> Rearrangement | None:
     """Find room for a reservation on the hosts where it is (``wanted.preferred``)."""
     held = wanted.preferred
-    search, state = _Search(site, limits, closed=held), _State({}, {})
+    search, state = _ChainSearch(site, limits, closed=held), _ChainState({}, {})
     with provider_search.bounded():
         for host_id, count in held.items():
             found = search.clear(state, _Asked.by(wanted, [host_id], affinity=None), count)
@@ -110,11 +110,11 @@ class _Asked:
 
 
 @dataclasses.dataclass(frozen=True)
-class _State:
+class _ChainState:
     """What differs from the hosts as they are, at some point of the search."""
 
     #: The hosts that something has left or got, by id.
-    hosts: dict[str, Host]
+    hosts: dict[str, BookableHost]
     #: The instances by host id of each reservation that has moved, by reservation id.
     moved: dict[str, dict[str, int]]
 
@@ -130,10 +130,10 @@ class _Clearing:
 
 
 @dataclasses.dataclass(frozen=True)
-class _Room:
+class _RoomOnHost:
     """How many instances of a reservation that moves fit on a host."""
 
-    host: Host
+    host: BookableHost
     most: int
     #: How full the host is about that time.
     fullness: float = 0.0
@@ -144,7 +144,7 @@ class _Room:
         return -self.fullness, self.host.name, self.host.id
 
 
-class _Search:
+class _ChainSearch:
     def __init__(self, site: MovableHosts, limits: MoveLimits, closed: Iterable[str] = ()) -> None:
         """
         :param closed: the ids of hosts that get no reservation that moves.
@@ -153,10 +153,12 @@ class _Search:
         self._steps = limits.steps
         # The results for hosts that the search hasn't changed. On each branch of the search, nearly
         # all hosts are unchanged, and most branches ask for the same reservations.
-        self._known_rooms: dict[tuple[str, str, int], _Room] = {}
+        self._known_rooms: dict[tuple[str, str, int], _RoomOnHost] = {}
         self._known_ways: dict[tuple[str, str, int], list[_Clearing]] = {}
 
-    def clear(self, state: _State, asked: _Asked, count: int) -> tuple[_State, str] | None:
+    def clear(
+        self, state: _ChainState, asked: _Asked, count: int
+    ) -> tuple[_ChainState, str] | None:
         """Clear a host for some instances, by chains that are as short as possible.
 
         :returns: the state once the instances are on the host, and the host's id.
@@ -168,7 +170,7 @@ class _Search:
                 return found
         return None
 
-    def holding(self, state: _State, host_id: str, asked: _Asked, count: int) -> _State:
+    def holding(self, state: _ChainState, host_id: str, asked: _Asked, count: int) -> _ChainState:
         """The state once a host has got instances."""
         host = self._host(state, host_id)
         new = [Holding(asked.reservation_id, span, asked.request) for span in asked.spans] * count
@@ -177,12 +179,12 @@ class _Search:
 
     def _cleared(
         self,
-        state: _State,
+        state: _ChainState,
         asked: _Asked,
         count: int,
         clearings: Sequence[_Clearing],
         levels: int,
-    ) -> tuple[_State, str] | None:
+    ) -> tuple[_ChainState, str] | None:
         """Clear one of some hosts.
 
         :param levels: on how many levels hosts may be cleared, with this one.
@@ -191,8 +193,8 @@ class _Search:
             if self._steps <= 0:
                 return None
             host_id, needed = clearing.host_id, clearing.leaving
-            rest = leaving.without(self._host(state, host_id), needed)
-            after = _State(
+            rest = must_move.without(self._host(state, host_id), needed)
+            after = _ChainState(
                 state.hosts | {host_id: rest},
                 state.moved | {movable.reservation_id: {} for movable in needed},
             )
@@ -201,7 +203,9 @@ class _Search:
                 return found, host_id
         return None
 
-    def _placed(self, state: _State | None, clearing: _Clearing, levels: int) -> _State | None:
+    def _placed(
+        self, state: _ChainState | None, clearing: _Clearing, levels: int
+    ) -> _ChainState | None:
         """Place the reservations that have left a host."""
         for movable in clearing.leaving:
             assert state is not None
@@ -210,7 +214,9 @@ class _Search:
                 return None
         return state
 
-    def _place(self, state: _State, movable: Movable, source: str, levels: int) -> _State | None:
+    def _place(
+        self, state: _ChainState, movable: Movable, source: str, levels: int
+    ) -> _ChainState | None:
         """Place the instances of a reservation that have left a host."""
         asked = _Asked.leaving(movable, source)
         chosen = self._direct(state, asked)
@@ -233,7 +239,7 @@ class _Search:
             place[host_id] = place.get(host_id, 0) + count
         return dataclasses.replace(state, moved=state.moved | {movable.reservation_id: place})
 
-    def _direct(self, state: _State, asked: _Asked) -> dict[str, int]:
+    def _direct(self, state: _ChainState, asked: _Asked) -> dict[str, int]:
         """Hosts with room for instances, or for some of them, by id, the fullest first."""
         rooms = [self._room(state, host_id, asked) for host_id in self._allowed(asked)]
         fitting = (r for r in rooms if r.most and (r.most >= asked.count or not asked.affinity))
@@ -247,7 +253,7 @@ class _Search:
             missing -= count
         return chosen
 
-    def _room(self, state: _State, host_id: str, asked: _Asked) -> _Room:
+    def _room(self, state: _ChainState, host_id: str, asked: _Asked) -> _RoomOnHost:
         """How many instances of a reservation that moves fit on a host."""
         host = state.hosts.get(host_id)
         if host is not None:
@@ -262,18 +268,18 @@ class _Search:
             self._known_rooms[key] = room
         return room
 
-    def _compute_room(self, host: Host, asked: _Asked, most: int) -> _Room:
+    def _compute_room(self, host: BookableHost, asked: _Asked, most: int) -> _RoomOnHost:
         most = min(most, asked.count)
         if most and host.is_contested(asked.request):
             self._swept(host)
             most = host.lasting_room(asked.request, asked.spans, most)
         if not most:
-            return _Room(host, 0)
+            return _RoomOnHost(host, 0)
         self._steps -= _SWEEP
         fullness = host.swept(asked.request, placing.around(asked.spans[0])).fullness()
-        return _Room(host, most, fullness)
+        return _RoomOnHost(host, most, fullness)
 
-    def _clearings(self, state: _State, asked: _Asked, count: int) -> list[_Clearing]:
+    def _clearings(self, state: _ChainState, asked: _Asked, count: int) -> list[_Clearing]:
         """The ways to clear hosts for instances, those that move least first."""
         ways: list[_Clearing] = []
         looked_at, most = 0, self._limits.moves - len(state.moved)
@@ -287,7 +293,9 @@ class _Search:
                 break
         return sorted(ways, key=lambda way: (way.cost, way.host_id))[:_BREADTH]
 
-    def _ways(self, state: _State, host_id: str, asked: _Asked, count: int) -> Sequence[_Clearing]:
+    def _ways(
+        self, state: _ChainState, host_id: str, asked: _Asked, count: int
+    ) -> Sequence[_Clearing]:
         """The ways to clear a host: of little, or of few."""
         host, on_host = self._host(state, host_id), self._site.on(host_id)
         there = [m for m in on_host if m.reservation_id not in state.moved]
@@ -301,11 +309,11 @@ class _Search:
         return ways
 
     def _compute_ways(
-        self, host: Host, there: Sequence[Movable], asked: _Asked, count: int
+        self, host: BookableHost, there: Sequence[Movable], asked: _Asked, count: int
     ) -> list[_Clearing]:
         near = [m for m in there if any(m.span.overlaps(span) for span in asked.spans)]
         self._swept(host)
-        crowd = Crowd(host, near, asked.request, asked.spans, count)
+        crowd = MovablesOnHost(host, near, asked.request, asked.spans, count)
         ways: dict[frozenset[str], _Clearing] = {}
         # What stays is found first: the largest, so that little must move, or the smallest, so that
         # few must move.
@@ -314,7 +322,7 @@ class _Search:
             needed = crowd.in_the_way(order)
             if needed is None:
                 break
-            of_each = {m.reservation_id: leaving.work(host, m) for m in needed}
+            of_each = {m.reservation_id: must_move.work(host, m) for m in needed}
             needed.sort(key=lambda m: -of_each[m.reservation_id])
             way = _Clearing(host.id, needed, sum(of_each.values()))
             ways.setdefault(frozenset(of_each), way)
@@ -332,8 +340,8 @@ class _Search:
     def _emptiest(self, asked: _Asked) -> list[str]:
         return list(self._allowed(asked))[::-1]
 
-    def _host(self, state: _State, host_id: str) -> Host:
+    def _host(self, state: _ChainState, host_id: str) -> BookableHost:
         return state.hosts.get(host_id) or self._site.hosts[host_id]
 
-    def _swept(self, host: Host) -> None:
+    def _swept(self, host: BookableHost) -> None:
         self._steps -= _SWEEP + len(host.holdings)

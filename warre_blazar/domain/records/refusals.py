@@ -48,7 +48,7 @@ class Asked:
 
 
 @dataclasses.dataclass(frozen=True)
-class Refusal:
+class RefusedRequest:
     """A request that was refused."""
 
     id: int

@@ -6,7 +6,7 @@ from typing import Any
 
 from warre_blazar import texts, times
 from warre_blazar.errors import exceptions
-from warre_blazar.fields.reservations import Reservation
+from warre_blazar.fields.reservations import ReservationFields
 
 NOTHING, SNAPSHOT = "nothing", "snapshot"
 
@@ -48,6 +48,6 @@ def checked(value: Any) -> str | None:
     :raises InvalidField: it is neither None nor one of the words.
     """
     try:
-        return None if value is None else Reservation.before_end.kind.validate(value)
+        return None if value is None else ReservationFields.before_end.kind.validate(value)
     except texts.NotValid as error:
         raise exceptions.InvalidField("before_end", error.expected) from error

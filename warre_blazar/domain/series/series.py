@@ -27,7 +27,7 @@ class SeriesStatus(enum.Enum):
 
 
 @dataclasses.dataclass(frozen=True)
-class Lesson:
+class RepeatedBooking:
     """What each occurrence of a series books."""
 
     flavor: str
@@ -45,7 +45,7 @@ class BookedSeries:
     project_id: str
     user_id: str
     #: Its flavor is an id.
-    lesson: Lesson
+    booking: RepeatedBooking
     recurrence: Recurrence
     #: Whether all occurrences that are asked for at once are booked, or none of them.
     all_or_none: bool

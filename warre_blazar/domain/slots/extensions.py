@@ -28,7 +28,7 @@ class Stop(enum.StrEnum):
 
 
 @dataclasses.dataclass(frozen=True)
-class Reach:
+class LatestEnd:
     """How long a booking can last."""
 
     #: The latest end. It is the start if the booking isn't possible at all.
@@ -37,7 +37,7 @@ class Reach:
     stop: Stop | None
 
 
-def reach(
+def latest_end(
     flavor: Flavor,
     free: FreeTime,
     start: datetime.datetime,
@@ -45,7 +45,7 @@ def reach(
     *,
     any_length: bool,
     with_windows: bool,
-) -> Reach:
+) -> LatestEnd:
     """How long a booking can last from a start on.
 
     :param free: when the flavor is free, from the start on.
@@ -56,20 +56,20 @@ def reach(
     hosts = _until(free.of_hosts(), start)
     is_next = free.fits_empty_hosts()
     reaches = [
-        Reach(_until([free.bookable] if free.bookable else [], start), Stop.TERMS),
-        Reach(_until(free.of_project(), start), Stop.TERMS),
-        Reach(_until(free.of_slots(), start), Stop.SLOTS),
-        Reach(hosts, Stop.NEXT_RESERVATION if is_next else Stop.HOSTS),
+        LatestEnd(_until([free.bookable] if free.bookable else [], start), Stop.TERMS),
+        LatestEnd(_until(free.of_project(), start), Stop.TERMS),
+        LatestEnd(_until(free.of_slots(), start), Stop.SLOTS),
+        LatestEnd(hosts, Stop.NEXT_RESERVATION if is_next else Stop.HOSTS),
     ]
     if not any_length:
-        reaches.append(Reach(_plus(start, flavor.max_length), Stop.TERMS))
+        reaches.append(LatestEnd(_plus(start, flavor.max_length), Stop.TERMS))
     if with_windows:
-        reaches.append(Reach(_until(free.outside_windows, start), Stop.WINDOW))
+        reaches.append(LatestEnd(_until(free.outside_windows, start), Stop.WINDOW))
     if quota is not None:
-        reaches.append(Reach(_plus(start, quota), Stop.QUOTA))
+        reaches.append(LatestEnd(_plus(start, quota), Stop.QUOTA))
     first = min(reaches, key=lambda each: each.end)
     is_horizon = first.end == free.horizon and first.end != flavor.latest_end(free.minute)
-    return Reach(first.end, None) if is_horizon else first
+    return LatestEnd(first.end, None) if is_horizon else first
 
 
 def _until(spans: Iterable[Span], start: datetime.datetime) -> datetime.datetime:

@@ -1,4 +1,4 @@
-"""Finds the times at which a flavor can be booked, in a snapshot of what is booked already."""
+"""Finds the times at which a flavor can be booked, from what is booked already."""
 
 import dataclasses
 import datetime
@@ -14,14 +14,14 @@ from warre_blazar.domain.flavors import capacity
 from warre_blazar.domain.flavors.devices import NO_DEVICES, Rules
 from warre_blazar.domain.flavors.flavor import Flavor, Shape
 from warre_blazar.domain.hosts import placing
-from warre_blazar.domain.hosts.hosts import Host
+from warre_blazar.domain.hosts.bookable_host import BookableHost
 from warre_blazar.domain.hosts.shared_room import HostGroup
-from warre_blazar.domain.moves.vacating import Vacating
+from warre_blazar.domain.moves.room_by_moves import RoomByMoves
 from warre_blazar.domain.timeline import Claim, Span
 
 
 @dataclasses.dataclass(frozen=True)
-class Own:
+class ChangedReservation:
     """A reservation that is to change. What it takes itself counts as free."""
 
     reservation: Reservation
@@ -56,7 +56,7 @@ class Question:
     #: How devices in reservations of stock resource types are counted.
     device_rules: Rules = NO_DEVICES
     #: None: the question is about a new booking.
-    own: Own | None = None
+    own: ChangedReservation | None = None
     #: How many reservations that haven't begun may be placed again for a booking. With 0, only room
     #: counts that is there without that.
     moves: int = 0
@@ -82,7 +82,7 @@ class Supply:
     """What decides when flavors can be booked, as it was read at one moment."""
 
     #: Reservable hosts, with what is booked on them. Hosts that match no flavor may be left out.
-    hosts: Sequence[Host]
+    hosts: Sequence[BookableHost]
     #: The claims on slots: by the flavor's id, and by the reservation's id in Blazar's table.
     claims: Mapping[str, Mapping[str, Sequence[Claim]]]
     #: The times at which maintenance windows close flavors, by the flavor's id.
@@ -92,7 +92,7 @@ class Supply:
     booked: Mapping[str, Mapping[str, Sequence[Claim]]] = dataclasses.field(default_factory=dict)
     #: What hosts have room for if reservations are placed again, without what the question's own
     #: reservation takes. None: nothing is placed again.
-    vacating: Vacating | None = None
+    vacating: RoomByMoves | None = None
     #: The ids of the reservable hosts about whose providers nothing is stored.
     unread: Collection[str] = ()
 
@@ -276,7 +276,7 @@ class FreeTime:
         return self._cleaned(found)
 
     @property
-    def _hosts(self) -> Sequence[Host]:
+    def _hosts(self) -> Sequence[BookableHost]:
         """The hosts on which the instances may be."""
         return self._group.hosts
 
@@ -330,7 +330,10 @@ def is_any_long(spans: Iterable[Span], least: datetime.timedelta) -> bool:
 
 
 def _staying_room(
-    hosts: Sequence[Host], reservation: Reservation, staying: Mapping[str, int], window: Span
+    hosts: Sequence[BookableHost],
+    reservation: Reservation,
+    staying: Mapping[str, int],
+    window: Span,
 ) -> list[Span]:
     """The parts of a span during which instances have room on the hosts where they are."""
     spans = [window]

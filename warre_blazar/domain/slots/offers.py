@@ -13,7 +13,7 @@ from warre_blazar.domain.timeline import Span
 
 
 @dataclasses.dataclass(frozen=True)
-class Offer:
+class FlavorOffer:
     """A start at which a flavor can be booked.
 
     Any booking that begins at the start and ends until ``span.end`` would be accepted.
@@ -57,15 +57,15 @@ class NoOffer(enum.StrEnum):
 
 
 @dataclasses.dataclass(frozen=True)
-class Missing:
+class NotOffered:
     """A flavor of which there is no offer, and what could be booked with less."""
 
     flavor: Flavor
     reason: NoOffer
     #: The largest smaller number of instances for which there are offers, and the first of them.
-    fewer_instances: Offer | None
+    fewer_instances: FlavorOffer | None
     #: The first offer for a shorter time, of at least an hour.
-    fewer_hours: Offer | None
+    fewer_hours: FlavorOffer | None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -92,7 +92,7 @@ class QuotaLeft:
 
 
 class OfferSearch:
-    """A search for offers of one flavor, in a snapshot of what is booked."""
+    """A search for offers of one flavor, from what is booked."""
 
     def __init__(self, flavor: Flavor, question: Question, supply: Supply, left: QuotaLeft) -> None:
         """
@@ -102,7 +102,7 @@ class OfferSearch:
         self._flavor, self._question, self._left = flavor, question, left
         self._free = FreeTime(flavor, question, supply)
 
-    def offers(self) -> list[Offer]:
+    def offers(self) -> list[FlavorOffer]:
         """All offers, sorted by start.
 
         There is an offer for each start from which on a booking could last longer than from the
@@ -110,18 +110,18 @@ class OfferSearch:
         """
         return self._offers(self._question.count, self._question.least)
 
-    def missing(self) -> Missing:
+    def missing(self) -> NotOffered:
         """Why there are no offers, and what could be booked with less."""
-        return Missing(self._flavor, self._reason(), self._fewer(), self._shorter())
+        return NotOffered(self._flavor, self._reason(), self._fewer(), self._shorter())
 
-    def _offers(self, count: int, least: datetime.timedelta) -> list[Offer]:
+    def _offers(self, count: int, least: datetime.timedelta) -> list[FlavorOffer]:
         longest = self._left.longest(count)
         if not self._question.any_length:
             longest = min(longest, self._flavor.max_length)
         if longest < least:
             return []
         return [
-            Offer(
+            FlavorOffer(
                 self._flavor,
                 Span(span.start, span.start + min(span.end - span.start, longest)),
                 count,
@@ -157,7 +157,7 @@ class OfferSearch:
             return NoOffer.COUNT_OVER_TERMS if of_terms else NoOffer.COUNT_OVER_SLOTS
         return None if self._free.fits_empty_hosts() else NoOffer.COUNT_OVER_HOSTS
 
-    def _fewer(self) -> Offer | None:
+    def _fewer(self) -> FlavorOffer | None:
         # If a number of instances can be booked, any smaller number can be booked too.
         least, most, best = 1, self._question.count - 1, None
         while least <= most:
@@ -169,7 +169,7 @@ class OfferSearch:
                 most = middle - 1
         return best
 
-    def _shorter(self) -> Offer | None:
+    def _shorter(self) -> FlavorOffer | None:
         if self._question.least <= times.SHORTEST_OFFER:
             return None
         return next(iter(self._offers(self._question.count, times.SHORTEST_OFFER)), None)

@@ -10,10 +10,10 @@ import dataclasses
 import datetime
 from collections.abc import Callable, Mapping, Sequence
 
-from warre_blazar import times, waiting
+from warre_blazar import timer, times
 from warre_blazar.domain.audit.differences import Difference, Needs, in_both
 from warre_blazar.services.audit import looking, mending
-from warre_blazar.services.audit.looking import Look
+from warre_blazar.services.audit.looking import AuditReading
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,13 +41,13 @@ class Audit:
     server_patience: float
     #: A trust that is made for a booking appears in the tables within this many seconds.
     trust_grace: float
-    neighbors: looking.Neighbors
+    neighbors: looking.StockTypes
     #: Lets a manager delete a lease, whose id is the argument.
     delete_lease: Callable[[str], None]
     now: Callable[[], datetime.datetime]
-    sleep: Callable[[float], None] = waiting.sleep
+    sleep: Callable[[float], None] = timer.sleep
 
-    def look(self) -> tuple[list[Difference], Look]:
+    def look(self) -> tuple[list[Difference], AuditReading]:
         """Look twice, and return the differences that were found both times, and the last look.
 
         If the first look finds no difference, there is no second look.

@@ -9,7 +9,7 @@ from typing import TypeVar
 from sqlalchemy.orm import Session
 
 from warre_blazar import times, warre_import
-from warre_blazar.db import audit_reads, maintenance_windows, session
+from warre_blazar.db import audit_reads, maintenance, session
 from warre_blazar.db.booking import promises
 from warre_blazar.db.hosts import reservable_hosts
 from warre_blazar.db.messages import outbox
@@ -43,7 +43,7 @@ _Patience = Callable[[int], float]
 
 
 @dataclasses.dataclass(frozen=True)
-class Neighbors:
+class StockTypes:
     """How Blazar's own resource types are booked."""
 
     #: A function of the number of a lease's reservations. It returns the seconds after which work
@@ -75,11 +75,11 @@ class Tables:
 
 
 @dataclasses.dataclass(frozen=True)
-class Look:
+class AuditReading:
     """All facts that were read at one moment. A field is None if its service didn't answer."""
 
     now: datetime.datetime
-    neighbors: Neighbors
+    neighbors: StockTypes
     tables: Tables
     nova: NovaFacts | None
     placement: PlacementFacts | None
@@ -90,7 +90,7 @@ class Look:
     present: Mapping[str, Sequence[str]]
 
 
-def look(now: datetime.datetime, patience: _Patience, neighbors: Neighbors) -> Look:
+def look(now: datetime.datetime, patience: _Patience, neighbors: StockTypes) -> AuditReading:
     """Read Nova, Placement and Keystone, and then the tables.
 
     A note is written before anything is made in a service. So if the tables are read last, they
@@ -111,7 +111,9 @@ def look(now: datetime.datetime, patience: _Patience, neighbors: Neighbors) -> L
     present = cloud_side.present(nova_facts, placement_facts)
     with session.reader() as db:
         tables = _tables(db, now, patience, neighbors, present, known_hosts)
-    return Look(now, neighbors, tables, nova_facts, placement_facts, trust_ids, away, present)
+    return AuditReading(
+        now, neighbors, tables, nova_facts, placement_facts, trust_ids, away, present
+    )
 
 
 def _result(answer: "futures.Future[T]", away: dict[str, str]) -> T | None:
@@ -151,7 +153,7 @@ def _tables(
     db: Session,
     now: datetime.datetime,
     patience: _Patience,
-    neighbors: Neighbors,
+    neighbors: StockTypes,
     present: Mapping[str, Sequence[str]],
     known_hosts: Sequence[KnownHost],
 ) -> Tables:
@@ -199,9 +201,9 @@ def _in_windows(db: Session, now: datetime.datetime, busy: Collection[str]) -> l
     """
     return [
         InWindow(item.reservation_id, item.lease_id, item.span, window.id, window.span)
-        for window, made_at in maintenance_windows.not_over(db, now)
+        for window, made_at in maintenance.not_over(db, now)
         if made_at + times.AUDIT_LEAVES_WINDOWS <= now
-        for item in maintenance_windows.met(
+        for item in maintenance.met(
             db, [i for i, _ in window.flavors], [i for i, _ in window.hosts], window.span
         )
         if item.created_at <= made_at and item.reservation_id not in busy
@@ -281,7 +283,7 @@ def _standing(
     )
 
 
-def differences(seen: Look) -> list[Difference]:
+def differences(seen: AuditReading) -> list[Difference]:
     """All differences between the facts of a look."""
     tables = seen.tables
     differences = [

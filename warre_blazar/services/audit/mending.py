@@ -8,7 +8,7 @@ from blazar.db import api as db_api
 from oslo_log import log as logging
 from sqlalchemy.orm import Session
 
-from warre_blazar import waiting
+from warre_blazar import timer
 from warre_blazar.db import audit_reads, flavors, session
 from warre_blazar.db.booking import instance_reservations, promises, reservations
 from warre_blazar.db.hosts import allocations
@@ -44,7 +44,7 @@ class Mender:
         server_patience: float,
         trust_grace: float,
         delete_lease: Callable[[str], None],
-        sleep: Callable[[float], None] = waiting.sleep,
+        sleep: Callable[[float], None] = timer.sleep,
     ) -> None:
         """
         :param server_patience: seconds to wait until servers are deleted.

@@ -4,7 +4,7 @@ import datetime
 
 from warre_blazar.db import audits, session
 from warre_blazar.domain.audit.differences import Difference
-from warre_blazar.domain.audit.reports import AuditReport, KeptDifference
+from warre_blazar.domain.audit.reports import KeptDifference, LastAudit
 from warre_blazar.services.audit import Result
 
 #: So many differences are kept at most. A database refuses rows that are too large.
@@ -20,7 +20,7 @@ def keep(result: Result, at: datetime.datetime) -> None:
     found = [_finding(each, result, mended=False) for each in result.left]
     found += [_finding(each, result, mended=True) for each in result.mended]
     at = at.replace(microsecond=0)
-    report = AuditReport(at, found[:MOST_KEPT], len(found), result.away)
+    report = LastAudit(at, found[:MOST_KEPT], len(found), result.away)
     session.change(audits.write, report)
 
 
@@ -38,7 +38,7 @@ def _finding(difference: Difference, result: Result, *, mended: bool) -> KeptDif
     )
 
 
-def last() -> AuditReport | None:
+def last() -> LastAudit | None:
     """The report of the last audit. None: no audit has been kept yet."""
     with session.reader() as db:
         return audits.last(db)

@@ -26,7 +26,7 @@ from warre_blazar.errors import exceptions
 from warre_blazar.services.booking import finding_room, quotas
 from warre_blazar.services.booking.quotas import Quota, QuotaStanding
 from warre_blazar.services.hosts import new_hosts
-from warre_blazar.services.moves import making_room
+from warre_blazar.services.moves import for_bookings
 
 
 @dataclasses.dataclass(frozen=True)
@@ -187,12 +187,12 @@ def _write(db: Session, reservation_id: str, decision: BookingDecision) -> str:
     if series and not stored_series.join(db, series):
         raise exceptions.SeriesEnded(series.series_id)
     if request.wait_id:
-        waits.claim(db, request.wait_id, request.project_id, reservation_id)
+        waits.begin_booking(db, request.wait_id, request.project_id, reservation_id)
     if decision.standing:
-        generations.claim_project(db, request.project_id, decision.standing.generation)
-    generations.claim_flavor(db, flavor)
-    generations.claim_hosts(db, place.hosts)
-    making_room.write(db, place.placed_again, flavor.id)
+        generations.increase_project(db, request.project_id, decision.standing.generation)
+    generations.increase_flavor(db, flavor)
+    generations.increase_hosts(db, place.hosts)
+    for_bookings.write(db, place.placed_again, flavor.id)
     reservations.insert(
         db,
         {

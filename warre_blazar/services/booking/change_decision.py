@@ -17,8 +17,8 @@ from warre_blazar.domain.booking import quota as quota_rules
 from warre_blazar.domain.booking.booking_conditions import BookingConditions
 from warre_blazar.domain.booking.quota import Amount
 from warre_blazar.domain.booking.reservation import Reservation
+from warre_blazar.domain.etags import NOT_SAID, Shown
 from warre_blazar.domain.flavors.flavor import Flavor
-from warre_blazar.domain.shown import NOT_SAID, Shown
 from warre_blazar.errors import exceptions
 from warre_blazar.services.booking import finding_room, shrinking
 from warre_blazar.services.booking.quotas import Quota, QuotaStanding

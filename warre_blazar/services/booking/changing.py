@@ -19,17 +19,17 @@ from warre_blazar.domain.booking import booking_rules
 from warre_blazar.domain.booking.booking_conditions import BookingConditions
 from warre_blazar.domain.booking.quota import Amount
 from warre_blazar.domain.booking.reservation import Reservation
+from warre_blazar.domain.etags import NOT_SAID, Shown, of_reservation
 from warre_blazar.domain.flavors.flavor import Flavor
 from warre_blazar.domain.hosts import placing
 from warre_blazar.domain.records.changes import Change, ChangeKind
 from warre_blazar.domain.running import lease_states
-from warre_blazar.domain.shown import NOT_SAID, Shown, of_reservation
 from warre_blazar.errors import exceptions
 from warre_blazar.services.booking import change_decision, quotas, shrinking
 from warre_blazar.services.booking.change_decision import ChangeDecision, ProposedChange
 from warre_blazar.services.booking.quotas import Quota
 from warre_blazar.services.hosts import new_hosts
-from warre_blazar.services.moves import making_room
+from warre_blazar.services.moves import for_bookings
 
 
 def move(
@@ -150,9 +150,9 @@ def _move(change: ProposedChange, quota: Quota | None) -> None:
                 _write_place(db, reservation, flavor, kept, change.conditions.user_id)
             return
         if outcome.standing:
-            generations.claim_project(db, reservation.project_id, outcome.standing.generation)
-        generations.claim_hosts(db, place.hosts)
-        making_room.write(db, place.placed_again, place.flavor.id)
+            generations.increase_project(db, reservation.project_id, outcome.standing.generation)
+        generations.increase_hosts(db, place.hosts)
+        for_bookings.write(db, place.placed_again, place.flavor.id)
         user_id = change.conditions.user_id
         _write_place(db, reservation, place.flavor, place.chosen, user_id)
 
@@ -226,7 +226,7 @@ def _write_place(
     :param user_id: the user who changes the reservation.
     :raises session.LostRace: the flavor was claimed or changed since it was read.
     """
-    generations.claim_flavor(db, flavor)
+    generations.increase_flavor(db, flavor)
     allocations.reallocate(db, reservation.reservation_id, chosen)
     instance_reservations.set_amounts(db, reservation.reservation_id, reservation.shape, chosen)
     count = sum(chosen.values())

@@ -76,7 +76,7 @@ class _Decided:
     standing: QuotaStanding | None
     #: The most instances for which there are slots and hosts.
     room: int
-    own: free_time.Own | None = None
+    own: free_time.ChangedReservation | None = None
     #: What was chosen to be done with the servers before the end.
     before_end: str | None = None
 
@@ -142,7 +142,7 @@ def change(
         place=outcome.place,
         standing=outcome.standing,
         room=before.instance_count if outcome.most is None else outcome.most,
-        own=free_time.Own(before, outcome.held if outcome.stays else None),
+        own=free_time.ChangedReservation(before, outcome.held if outcome.stays else None),
         before_end=before_end,
     )
     return _foreseen(case, conditions, now)
@@ -154,7 +154,7 @@ def _foreseen(case: _Decided, conditions: BookingConditions, now: datetime.datet
     free = _free(case, conditions, now)
     with search_limits.logged(f"free slots for {case.count} of flavor {case.flavor.name}"):
         spans = free.spans(with_windows=with_windows)
-        reach = extensions.reach(
+        reach = extensions.latest_end(
             case.flavor,
             free,
             case.span.start,

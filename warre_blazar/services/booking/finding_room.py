@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from sqlalchemy.orm import Session
 
-from warre_blazar.db import flavors, maintenance_windows
+from warre_blazar.db import flavors, maintenance
 from warre_blazar.db.booking import project_bookings
 from warre_blazar.db.hosts import allocations, reservable_hosts
 from warre_blazar.domain import timeline
@@ -17,11 +17,11 @@ from warre_blazar.domain.booking.reservation import Reservation
 from warre_blazar.domain.flavors import capacity
 from warre_blazar.domain.flavors.flavor import Flavor, Shape
 from warre_blazar.domain.hosts import placing
-from warre_blazar.domain.hosts.hosts import Host
+from warre_blazar.domain.hosts.bookable_host import BookableHost
 from warre_blazar.errors import exceptions
 from warre_blazar.services import garbage_collection, search_limits
-from warre_blazar.services.moves import making_room
-from warre_blazar.services.moves.making_room import PlacedAgain
+from warre_blazar.services.moves import for_bookings
+from warre_blazar.services.moves.for_bookings import PlacedAgain
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Place:
 
     flavor: Flavor
     #: The chosen hosts, as they were read.
-    hosts: list[Host]
+    hosts: list[BookableHost]
     #: Instances by host id.
     chosen: dict[str, int]
     #: True if any host gets more or fewer instances of the reservation than it has now.
@@ -87,7 +87,7 @@ def terms(
     refusals += booking_rules.refusals(
         functools.partial(booking_rules.check_extension, flavor, before.span, span, now)
     )
-    if not conditions.in_windows and maintenance_windows.closing(db, flavor.id, span):
+    if not conditions.in_windows and maintenance.closing(db, flavor.id, span):
         refusals.append(exceptions.InMaintenance())
     return refusals
 
@@ -131,7 +131,7 @@ class Room:
         # dates later or never.
         is_held = self._own is not None and not (present and present.at_once)
         self._held_window = self._own.span.padded(cleaning) if self._own and is_held else None
-        snapshot = allocations.snapshot(
+        booked = allocations.booked_hosts(
             db,
             flavor.id,
             need.shape,
@@ -140,10 +140,10 @@ class Room:
             conditions.device_rules,
             also=present.hosts if present and present.stays else (),
         )
-        self._claims = snapshot.claims
-        self._matching = snapshot.hosts
+        self._claims = booked.claims
+        self._matching = booked.hosts
         #: The ids of the reservable hosts about whose providers nothing is stored.
-        self.unread = snapshot.unread
+        self.unread = booked.unread
 
     @garbage_collection.uncollected()
     def find(self) -> tuple[Place | None, list[exceptions.WarreError]]:
@@ -177,9 +177,9 @@ class Room:
         present, wanted = self._present, self._wanted(self._need.count)
         if present and present.stays:
             own = present.reservation.reservation_id
-            made = making_room.keep(self._db, wanted, self._conditions, own=own)
+            made = for_bookings.keep(self._db, wanted, self._conditions, own=own)
         else:
-            made = making_room.search(
+            made = for_bookings.search(
                 self._db,
                 wanted,
                 self._need.shape,
@@ -216,7 +216,7 @@ class Room:
                 return most
             own = self._own.reservation_id if self._own else None
             wanted, shape = self._wanted(free), self._need.shape
-            return making_room.most(self._db, wanted, shape, self._conditions, own=own, most=most)
+            return for_bookings.most(self._db, wanted, shape, self._conditions, own=own, most=most)
         held = self._present.hosts
         chosen, _ = self._choose(min(free, sum(held.values())))
         return sum(min(chosen.get(host_id, 0), n) for host_id, n in held.items())
@@ -225,7 +225,7 @@ class Room:
     def _fits_empty(refusals: Sequence[exceptions.WarreError]) -> bool:
         return not any(isinstance(error, exceptions.NoHostMatches) for error in refusals)
 
-    def _candidates(self) -> list[Host]:
+    def _candidates(self) -> list[BookableHost]:
         if self._own is None:
             return self._matching
         return [host.without(self._own.reservation_id) for host in self._matching]

@@ -17,10 +17,10 @@ from warre_blazar.db.records import changes, history, server_samples
 from warre_blazar.db.running import snapshots as stored_snapshots
 from warre_blazar.domain.booking.labels import NO_LABELS, Labels
 from warre_blazar.domain.booking.reservation import Reservation
+from warre_blazar.domain.etags import NOT_SAID, Shown
 from warre_blazar.domain.flavors.flavor import Flavor
 from warre_blazar.domain.records.changes import Change, ChangeKind
 from warre_blazar.domain.running.snapshots import ServerSnapshot
-from warre_blazar.domain.shown import NOT_SAID, Shown
 from warre_blazar.errors import exceptions
 
 

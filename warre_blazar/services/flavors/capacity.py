@@ -11,8 +11,8 @@ from warre_blazar.db.hosts import host_marks, reservable_hosts
 from warre_blazar.domain.flavors import capacity
 from warre_blazar.domain.flavors.capacity import HostLimits, HostRoom, Sharing
 from warre_blazar.domain.flavors.flavor import Flavor
+from warre_blazar.domain.hosts.bookable_host import BookableHost
 from warre_blazar.domain.hosts.host_marks import HostState
-from warre_blazar.domain.hosts.hosts import Host
 from warre_blazar.domain.timeline import Span
 from warre_blazar.services.hosts import new_hosts
 from warre_blazar.texts import Said, warnings
@@ -155,7 +155,7 @@ class Survey:
     """The result of comparing all active flavors with all reservable hosts."""
 
     #: All reservable hosts.
-    hosts: Sequence[Host]
+    hosts: Sequence[BookableHost]
     #: Flavors whose properties, zone or traits no host satisfies.
     unmatched: Sequence[Flavor]
     #: Flavors that have more slots than the number of instances that their hosts hold when nothing

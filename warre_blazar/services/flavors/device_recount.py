@@ -156,7 +156,7 @@ def _write(flavor_id: str, resolutions: _Resolutions) -> None:
         changed = _changed(shapes, resolutions)
         if groups is None or (groups == flavor.shape.device_groups and not changed):
             return
-        generations.claim_flavor(db, flavor, {"device_groups": devices.to_column(groups)})
+        generations.increase_flavor(db, flavor, {"device_groups": devices.to_column(groups)})
         for text, shape in changed.items():
             booked_shapes.replace(db, flavor_id, text, shape)
         if changed:

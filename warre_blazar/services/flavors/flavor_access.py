@@ -4,12 +4,12 @@ from oslo_db import exception as db_exc
 from oslo_utils import uuidutils
 
 from warre_blazar.db import flavor_access, flavors, session
-from warre_blazar.domain.flavors.flavor import Access
+from warre_blazar.domain.flavors.flavor import ProjectAccess
 from warre_blazar.errors import exceptions
 
 
 @session.retried
-def grant(flavor_ref: str, project_id: str, access_id: str | None = None) -> Access:
+def grant(flavor_ref: str, project_id: str, access_id: str | None = None) -> ProjectAccess:
     """Give a project access to a private flavor.
 
     :param flavor_ref: the flavor's id or name.
@@ -19,14 +19,14 @@ def grant(flavor_ref: str, project_id: str, access_id: str | None = None) -> Acc
     try:
         with session.writer() as db:
             flavor = flavors.require(db, flavor_ref)
-            access = Access(access_id or uuidutils.generate_uuid(), flavor.id, project_id)
+            access = ProjectAccess(access_id or uuidutils.generate_uuid(), flavor.id, project_id)
             flavor_access.insert(db, access)
             return access
     except db_exc.DBDuplicateEntry:
         raise exceptions.AccessExists(flavor_ref, project_id) from None
 
 
-def get(access_id: str) -> Access:
+def get(access_id: str) -> ProjectAccess:
     """The access with this id.
 
     :raises AccessNotFound:
@@ -37,7 +37,9 @@ def get(access_id: str) -> Access:
     return matches[0]
 
 
-def listing(filters: dict[str, str], limit: int | None, offset: int) -> tuple[list[Access], int]:
+def listing(
+    filters: dict[str, str], limit: int | None, offset: int
+) -> tuple[list[ProjectAccess], int]:
     """A page of accesses sorted by flavor and project, and the number of accesses on all pages.
 
     :param filters: the names and values of attributes that the returned accesses must have.

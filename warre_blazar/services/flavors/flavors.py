@@ -11,12 +11,12 @@ from oslo_utils import timeutils, uuidutils
 from warre_blazar import texts
 from warre_blazar.db import flavors, foreseeing, generations, session
 from warre_blazar.db.booking import reservations
+from warre_blazar.domain.etags import NOT_SAID, Shown, of_flavor
 from warre_blazar.domain.flavors import devices as device_domain
 from warre_blazar.domain.flavors import flavor as flavor_rules
 from warre_blazar.domain.flavors.devices import NO_DEVICES, Rules
 from warre_blazar.domain.flavors.flavor import Flavor, Shape
 from warre_blazar.domain.hosts import host_properties
-from warre_blazar.domain.shown import NOT_SAID, Shown, of_flavor
 from warre_blazar.errors import exceptions
 from warre_blazar.services.flavors import bootable, capacity, devices
 from warre_blazar.texts import Said, warnings
@@ -274,7 +274,7 @@ def _write(ref: str, values: Mapping[str, Any], columns: Mapping[str, Any], show
         _check_cpus(flavor.shape.vcpu, values.get("extra_specs", {}))
         if values.get("active") and "extra_specs" not in values:
             _check_resolved(flavor.shape)
-        generations.claim_flavor(db, flavor, columns)
+        generations.increase_flavor(db, flavor, columns)
         return flavors.require(db, flavor.id)
 
 

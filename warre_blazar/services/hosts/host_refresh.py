@@ -19,7 +19,7 @@ from warre_blazar.domain.audit import overselling
 from warre_blazar.domain.audit.facts import KnownHost
 from warre_blazar.domain.audit.overselling import Overbooked
 from warre_blazar.domain.hosts import provider_trees
-from warre_blazar.domain.hosts.hosts import Host
+from warre_blazar.domain.hosts.bookable_host import BookableHost
 from warre_blazar.domain.hosts.provider_trees import TreeDifference
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import host_trees, nova
@@ -102,11 +102,11 @@ def refresh_settling(tell: Tell = _tell_nobody) -> None:
 
 
 def _read(
-    hosts: Sequence[Host],
+    hosts: Sequence[BookableHost],
     zones: Mapping[str, str] | None,
     changed: set[str],
     failures: dict[str, str],
-) -> list[Host]:
+) -> list[BookableHost]:
     """Read hosts once, and store what has changed.
 
     :param changed: gets the ids of the hosts that have changed.
@@ -135,7 +135,7 @@ def _read(
     return overtaken
 
 
-def _hosts(ids: Collection[str] | None = None) -> dict[str, Host]:
+def _hosts(ids: Collection[str] | None = None) -> dict[str, BookableHost]:
     with session.reader() as db:
         return {h.id: h for h in reservable_hosts.empty(db) if ids is None or h.id in ids}
 
@@ -152,7 +152,7 @@ def _zones() -> tuple[Mapping[str, str] | None, str]:
         return {}, error.message
 
 
-def _zone(host: Host, known: Stored, zones: Mapping[str, str] | None) -> str | None:
+def _zone(host: BookableHost, known: Stored, zones: Mapping[str, str] | None) -> str | None:
     if zones is None:
         return None
     return zones.get(str(host.properties["service_name"]), known.zone)
@@ -169,7 +169,7 @@ def _store(host_id: str, reading: Reading, before: Stored) -> None:
 
 
 def _outcomes(
-    before: Mapping[str, Host], changed: Collection[str], failures: Mapping[str, str]
+    before: Mapping[str, BookableHost], changed: Collection[str], failures: Mapping[str, str]
 ) -> list[Refreshed]:
     after = _hosts(changed) if changed else {}
     overbooked = find_overbooked(after.values())
@@ -188,7 +188,7 @@ def _outcomes(
     return outcomes
 
 
-def find_overbooked(hosts: Iterable[Host]) -> list[Overbooked]:
+def find_overbooked(hosts: Iterable[BookableHost]) -> list[Overbooked]:
     """Find resource classes of which more is booked on a host than the host has.
 
     Only the time from now on counts.
@@ -207,12 +207,12 @@ def all_overbooked() -> list[Overbooked]:
     return find_overbooked(_hosts().values())
 
 
-def _difference(before: Host, after: Host) -> TreeDifference:
+def _difference(before: BookableHost, after: BookableHost) -> TreeDifference:
     zones = (before.availability_zone, after.availability_zone)
     return provider_trees.difference(_tree(before, after), after.providers, zones)
 
 
-def _tree(host: Host, after: Host) -> provider_trees.ProviderTree:
+def _tree(host: BookableHost, after: BookableHost) -> provider_trees.ProviderTree:
     """The host's providers, for a comparison.
 
     If no providers were stored for the host, this returns a single root provider. The root has the

@@ -8,9 +8,9 @@ from warre_blazar.db import session
 from warre_blazar.db.hosts import allocations, host_marks, reservable_hosts
 from warre_blazar.domain.flavors.devices import Rules
 from warre_blazar.domain.hosts import host_use
+from warre_blazar.domain.hosts.bookable_host import BookableHost
 from warre_blazar.domain.hosts.host_marks import HostState, Marks, OnHost
 from warre_blazar.domain.hosts.host_use import ClassUse
-from warre_blazar.domain.hosts.hosts import Host
 from warre_blazar.domain.timeline import Span
 from warre_blazar.services.hosts import new_hosts
 
@@ -19,7 +19,7 @@ from warre_blazar.services.hosts import new_hosts
 class HostStatus:
     """What an operator should know about a host."""
 
-    host: Host
+    host: BookableHost
     marks: Marks
     uses: Sequence[ClassUse]
     #: The reservations on the host that overlap the span that was asked about.

@@ -10,12 +10,12 @@ from oslo_utils import uuidutils
 from sqlalchemy.orm import Session
 
 from warre_blazar import texts
-from warre_blazar.db import flavors, generations, maintenance_windows, session
+from warre_blazar.db import flavors, generations, maintenance, session
 from warre_blazar.db.booking import claims, reservations
 from warre_blazar.domain.booking.reservation import Reservation
+from warre_blazar.domain.etags import NOT_SAID, Shown, of_window
 from warre_blazar.domain.flavors.flavor import Flavor
-from warre_blazar.domain.maintenance_window import Window
-from warre_blazar.domain.shown import NOT_SAID, Shown, of_window
+from warre_blazar.domain.maintenance import MaintenanceWindow
 from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import exceptions
 
@@ -33,7 +33,7 @@ def create(
     *,
     host_refs: Iterable[str] = (),
     over_bookings: bool = False,
-) -> Window:
+) -> MaintenanceWindow:
     """Create a maintenance window.
 
     If somebody books one of the flavors, or on one of the hosts, at the same moment, either the
@@ -50,9 +50,9 @@ def create(
     _check_start(span, now)
     with session.writer() as db:
         window_id = window_id or uuidutils.generate_uuid()
-        wanted = Window(window_id, span, note, (), _closed_hosts(db, host_refs))
+        wanted = MaintenanceWindow(window_id, span, note, (), _closed_hosts(db, host_refs))
         window = _checked(db, wanted, flavor_ids, over_bookings=over_bookings)
-        maintenance_windows.insert(db, window, now)
+        maintenance.insert(db, window, now)
         return window
 
 
@@ -65,7 +65,7 @@ def update(
     *,
     over_bookings: bool = False,
     must_close: bool = False,
-) -> Window:
+) -> MaintenanceWindow:
     """Change a maintenance window.
 
     :param changes: the new values of ``start``, ``end``, ``note``, ``flavor_ids`` or ``host_ids``.
@@ -77,7 +77,7 @@ def update(
     :raises InvalidPeriod, FlavorNotFound, InvalidField, WindowConflict: the same as for ``create``.
     """
     with session.writer() as db:
-        maintenance_windows.lock(db, window_id)
+        maintenance.lock(db, window_id)
         present = _find(db, window_id)
         shown.check(window_id, of_window(present))
         span = Span(changes.get("start", present.span.start), changes.get("end", present.span.end))
@@ -85,11 +85,11 @@ def update(
             _check_start(span, now)
         flavor_ids = changes.get("flavor_ids", [flavor_id for flavor_id, _ in present.flavors])
         closed = _closed_hosts(db, changes["host_ids"]) if "host_ids" in changes else present.hosts
-        wanted = Window(window_id, span, changes.get("note", present.note), (), closed)
+        wanted = MaintenanceWindow(window_id, span, changes.get("note", present.note), (), closed)
         if must_close and {"flavor_ids", "host_ids"} & changes.keys():
             check_closes(flavor_ids, closed)
         window = _checked(db, wanted, flavor_ids, present, over_bookings=over_bookings)
-        maintenance_windows.update(db, window)
+        maintenance.update(db, window)
         return window
 
 
@@ -113,7 +113,7 @@ def _closed_hosts(db: Session, refs: Iterable[str]) -> tuple[tuple[str, str], ..
 
 
 def _host(db: Session, ref: str) -> tuple[str, str]:
-    named = maintenance_windows.hosts_named(db, ref)
+    named = maintenance.hosts_named(db, ref)
     for host in named:
         if host[0] == ref:
             return host
@@ -125,12 +125,12 @@ def _host(db: Session, ref: str) -> tuple[str, str]:
 
 def _checked(
     db: Session,
-    window: Window,
+    window: MaintenanceWindow,
     flavor_ids: Iterable[str],
-    before: Window | None = None,
+    before: MaintenanceWindow | None = None,
     *,
     over_bookings: bool,
-) -> Window:
+) -> MaintenanceWindow:
     """Check a window, close its flavors and hosts, and return the window with these flavors.
 
     :param before: the window as it was before the change. None for a new window. If the window
@@ -140,7 +140,7 @@ def _checked(
     if window.span.end <= window.span.start:
         raise exceptions.InvalidPeriod(texts.refusals.WINDOW_PERIOD())
     wanted = set(flavor_ids)
-    living_flavors = maintenance_windows.living_flavors(db, wanted)
+    living_flavors = maintenance.living_flavors(db, wanted)
     if len(living_flavors) != len(wanted):
         unknown = min(wanted - {flavor_id for flavor_id, _ in living_flavors})
         raise exceptions.FlavorNotFound(unknown, of_several=True)
@@ -181,7 +181,7 @@ def _close(
     """
     flavors_by_id = flavors.get_many(db, set(flavor_ids))
     for flavor_id in flavor_ids:
-        generations.claim_flavor(db, flavors_by_id[flavor_id])
+        generations.increase_flavor(db, flavors_by_id[flavor_id])
     for host_id in host_ids:
         generations.outdate_host(db, host_id)
     if over_bookings:
@@ -190,7 +190,7 @@ def _close(
         conflicting, total = reservations.holding_slots(db, booked, span, _MOST_CONFLICTS)
         conflicts = [conflict(item, flavors_by_id[item.flavor_id]) for item in conflicting]
         raise exceptions.WindowConflict(booked[0], conflicts, total)
-    if host_ids and (found := maintenance_windows.met(db, [], host_ids, span)):
+    if host_ids and (found := maintenance.met(db, [], host_ids, span)):
         by_id = flavors.get_many(db, {item.flavor_id for item in found})
         conflicts = [conflict(item, by_id[item.flavor_id]) for item in found[:_MOST_CONFLICTS]]
         raise exceptions.WindowConflict(None, conflicts, len(found))
@@ -208,7 +208,7 @@ def conflict(reservation: Reservation, flavor: Flavor) -> dict[str, Any]:
     }
 
 
-def get(window_id: str, *, project_id: str | None, everything: bool) -> Window:
+def get(window_id: str, *, project_id: str | None, everything: bool) -> MaintenanceWindow:
     """The window with this id, with those of its flavors that the caller may see.
 
     :param project_id, everything: the same as for ``listing``.
@@ -222,9 +222,9 @@ def get(window_id: str, *, project_id: str | None, everything: bool) -> Window:
 def _find(
     db: Session,
     window_id: str,
-    visible: sa.ColumnElement[bool] = maintenance_windows.ALL_FLAVORS,
-) -> Window:
-    window = maintenance_windows.find(db, window_id, visible)
+    visible: sa.ColumnElement[bool] = maintenance.ALL_FLAVORS,
+) -> MaintenanceWindow:
+    window = maintenance.find(db, window_id, visible)
     if window is None:
         raise exceptions.WindowNotFound(window_id)
     return window
@@ -232,7 +232,7 @@ def _find(
 
 def listing(
     limit: int | None, offset: int, *, project_id: str | None, everything: bool
-) -> tuple[list[Window], int]:
+) -> tuple[list[MaintenanceWindow], int]:
     """A page of windows sorted by start, and the number of windows on all pages.
 
     Windows that close only flavors that the caller may not see are left out.
@@ -243,11 +243,11 @@ def listing(
     """
     with session.reader() as db:
         visible = _visible(project_id, everything)
-        return maintenance_windows.listing(db, limit, offset, visible)
+        return maintenance.listing(db, limit, offset, visible)
 
 
 def _visible(project_id: str | None, everything: bool) -> sa.ColumnElement[bool]:
-    return maintenance_windows.ALL_FLAVORS if everything else flavors.accessible_to(project_id)
+    return maintenance.ALL_FLAVORS if everything else flavors.accessible_to(project_id)
 
 
 @session.retried
@@ -257,5 +257,5 @@ def delete(window_id: str) -> None:
     :raises WindowNotFound:
     """
     with session.writer() as db:
-        if not maintenance_windows.delete(db, window_id):
+        if not maintenance.delete(db, window_id):
             raise exceptions.WindowNotFound(window_id)

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from oslo_log import log as logging
 
-from warre_blazar import times, waiting
+from warre_blazar import timer, times
 from warre_blazar.db import clock, session, turns
 from warre_blazar.db.messages import addresses, outbox
 from warre_blazar.domain.messages.notices import Notice
@@ -87,10 +87,10 @@ class Delivery:
 
     def _take(self) -> bool:
         """Take or keep the turn. A manager that was suspended finds out that it has lost it."""
-        if waiting.now() - self._renewed_at < times.TURN_RENEWED_AFTER:
+        if timer.now() - self._renewed_at < times.TURN_RENEWED_AFTER:
             return True
         taken = session.change(turns.take, _turn(self._channel), self._manager_id)
-        self._renewed_at = waiting.now() if taken else -float("inf")
+        self._renewed_at = timer.now() if taken else -float("inf")
         return taken
 
     def _send(self, notice: Notice) -> bool:

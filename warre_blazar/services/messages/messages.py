@@ -12,7 +12,7 @@ from warre_blazar.db import clock, session
 from warre_blazar.db.messages import addresses
 from warre_blazar.domain.messages import messages, payloads
 from warre_blazar.domain.messages.addresses import mailbox_of
-from warre_blazar.domain.messages.messages import Limits, Message, WantedMessages
+from warre_blazar.domain.messages.messages import Message, MessageLimits, WantedMessages
 from warre_blazar.domain.messages.notices import OF_WAITS, Kind, Notice
 from warre_blazar.domain.running import before_end
 from warre_blazar.domain.wording import counted
@@ -60,7 +60,7 @@ class MessageSite:
         name: str,
         support: str,
         wanted: WantedMessages,
-        limits: Limits,
+        limits: MessageLimits,
         templates: Templates,
         latest_end: LatestEnd,
         before_end: str = before_end.NOTHING,
@@ -95,7 +95,7 @@ class _Budget:
         return self.sent + 1 == self.limit
 
 
-class Messages:
+class MessageChannel:
     """The channel of a messenger."""
 
     billing = False

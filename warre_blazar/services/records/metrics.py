@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from sqlalchemy.orm import Session
 
 from warre_blazar import times
-from warre_blazar.db import flavors, maintenance_windows, session
+from warre_blazar.db import flavors, maintenance, session
 from warre_blazar.db.hosts import allocations, host_marks, reservable_hosts
 from warre_blazar.db.messages import outbox
 from warre_blazar.db.records import metric_reads, refusals, tallies
@@ -18,7 +18,7 @@ from warre_blazar.domain.flavors.devices import Rules
 from warre_blazar.domain.flavors.flavor import Flavor
 from warre_blazar.domain.flavors.slot_use import SlotUse
 from warre_blazar.domain.hosts import host_use, placing
-from warre_blazar.domain.hosts.hosts import Host
+from warre_blazar.domain.hosts.bookable_host import BookableHost
 from warre_blazar.domain.records.tallies import DELAYS, Histogram, Name, Tally, histogram
 from warre_blazar.domain.running import lease_states
 from warre_blazar.domain.timeline import Span
@@ -97,7 +97,7 @@ def read(now: datetime.datetime, cleaning: datetime.timedelta, rules: Rules) -> 
         overdue = metric_reads.overdue(db, now - times.OVERDUE_IN_METRICS_AFTER)
         marks = host_marks.every(db)
         bookings = _Bookings(db, offered, now, cleaning, rules)
-        windows = maintenance_windows.closing_each(db, bookings.window)
+        windows = maintenance.closing_each(db, bookings.window)
         counted = tallies.read(db)
         heartbeats = metric_reads.heartbeats(db)
         channels = outbox.channel_names(db)
@@ -183,7 +183,7 @@ class _Bookings:
             for days, minute in self._minutes.items()
         }
 
-    def _cleaned(self, host: Host) -> Host:
+    def _cleaned(self, host: BookableHost) -> BookableHost:
         """The host with the cleaning time after each of its holdings."""
         if not self._cleaning:
             return host
@@ -195,8 +195,8 @@ class _Bookings:
         )
 
     def _contested(
-        self, db: Session, found: Sequence[Host], offered: Sequence[Flavor], rules: Rules
-    ) -> dict[str, Host]:
+        self, db: Session, found: Sequence[BookableHost], offered: Sequence[Flavor], rules: Rules
+    ) -> dict[str, BookableHost]:
         """The hosts where instances may have to stay on their providers, by id.
 
         They have everything that is booked on them, however late it begins.
@@ -224,7 +224,7 @@ class _Bookings:
             self._cleaning,
         )
 
-    def host_uses(self, host: Host) -> list[host_use.ClassUse]:
+    def host_uses(self, host: BookableHost) -> list[host_use.ClassUse]:
         """How much of each resource class of a host is booked now."""
         minute = self._minutes[0]
         present = [holding for holding in host.holdings if holding.span.overlaps(minute)]

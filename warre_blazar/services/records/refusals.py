@@ -9,11 +9,11 @@ from collections.abc import Iterator, Mapping
 from oslo_log import log as logging
 from oslo_utils import timeutils
 
-from warre_blazar import times, waiting
+from warre_blazar import timer, times
 from warre_blazar.db import session
 from warre_blazar.db.records import refusals
 from warre_blazar.db.records.refusals import Key, RefusalFilter
-from warre_blazar.domain.records.refusals import Asked, Refusal, counted_code
+from warre_blazar.domain.records.refusals import Asked, RefusedRequest, counted_code
 from warre_blazar.errors import exceptions
 
 LOG = logging.getLogger(__name__)
@@ -58,9 +58,9 @@ class _Surplus:
     def due(self) -> Mapping[Key, int]:
         """Give out the numbers to write now: at most once in each pause."""
         with self._lock:
-            if not self._numbers or waiting.now() - self._written_at < times.REFUSALS_WRITTEN_EVERY:
+            if not self._numbers or timer.now() - self._written_at < times.REFUSALS_WRITTEN_EVERY:
                 return {}
-            self._written_at = waiting.now()
+            self._written_at = timer.now()
             numbers, self._numbers = self._numbers, collections.Counter()
             return numbers
 
@@ -109,7 +109,9 @@ def write_numbers() -> None:
         raise
 
 
-def listing(wanted: RefusalFilter, limit: int | None, offset: int) -> tuple[list[Refusal], int]:
+def listing(
+    wanted: RefusalFilter, limit: int | None, offset: int
+) -> tuple[list[RefusedRequest], int]:
     """A page of the requests that were refused, the latest first, and the number of all."""
     with session.reader() as db:
         return refusals.listing(db, wanted, limit, offset)

@@ -16,7 +16,7 @@ from oslo_log import log as logging
 from oslo_utils import timeutils
 from sqlalchemy.orm import Session
 
-from warre_blazar import texts, times, waiting
+from warre_blazar import texts, timer, times
 from warre_blazar.db import session
 from warre_blazar.db.booking import instance_reservations, reservations
 from warre_blazar.db.hosts import allocations
@@ -347,7 +347,7 @@ def _remove(backing: Backing, patience: float) -> None:
 
 
 def _remove_servers(backing: Backing, patience: float) -> None:
-    deadline = waiting.now() + patience
+    deadline = timer.now() + patience
     wait = times.DELETION_FIRST_POLL
     requested: set[str] = set()
     while servers := nova.servers_on(backing.flavor_id):
@@ -361,13 +361,13 @@ def _remove_servers(backing: Backing, patience: float) -> None:
             elif server not in requested or wait >= times.DELETION_LONGEST_POLL:
                 nova.delete_again(server)
         requested.update(servers)
-        if waiting.now() + wait > deadline:
+        if timer.now() + wait > deadline:
             raise exceptions.InvalidState(
                 texts.refusals.SERVERS_REMAIN(
                     servers=len(servers), reservation=backing.reservation_id
                 )
             )
-        waiting.sleep(wait)
+        timer.sleep(wait)
         wait = min(wait * 2, times.DELETION_LONGEST_POLL)
 
 

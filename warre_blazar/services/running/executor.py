@@ -22,7 +22,7 @@ from blazar.db import api as db_api
 from oslo_log import log as logging
 from oslo_utils import uuidutils
 
-from warre_blazar import times, waiting
+from warre_blazar import timer, times
 from warre_blazar.db import session
 from warre_blazar.db.hosts import allocations
 from warre_blazar.db.running import executions, lease_queries
@@ -58,7 +58,7 @@ class Outside(Protocol):
 
 
 @dataclasses.dataclass(frozen=True)
-class _Work:
+class _WorkUnderWay:
     """What the executor does with a lease that it has claimed or is claiming."""
 
     #: The action, and how many earlier attempts at it have failed. A later attempt has another
@@ -114,7 +114,7 @@ class Executor:
         self._before_end = before_end
         self._lock = threading.Lock()
         #: The work on leases that a thread is working on, or that are in ``_waiting``, by lease id.
-        self._under_way: dict[str, _Work] = {}
+        self._under_way: dict[str, _WorkUnderWay] = {}
         #: The claimed ends and the prepared starts that the executor hasn't begun to execute yet.
         self._waiting: list[Claimed] = []
 
@@ -146,13 +146,13 @@ class Executor:
     ) -> None:
         with self._lock:
             free = [i for i in lease_ids if i not in self._under_way]
-            self._under_way.update(dict.fromkeys(free, _Work()))
+            self._under_way.update(dict.fromkeys(free, _WorkUnderWay()))
         claims = self._claim(free, action, now, requested)
         with self._lock:
             for lease_id in set(free) - {claimed.lease.id for claimed in claims}:
                 del self._under_way[lease_id]
             for claimed in claims:
-                self._under_way[claimed.lease.id] = _Work(claimed.attempt)
+                self._under_way[claimed.lease.id] = _WorkUnderWay(claimed.attempt)
         steps = {START: self._prepare, END: self._end, DELETE: self._delete}
         for claimed in claims:
             if action == END and not requested:
@@ -177,9 +177,9 @@ class Executor:
             return []
 
     def _submit(self, step: Callable[[Claimed], None], claimed: Claimed) -> None:
-        deadline = waiting.now() + self._time_limit(len(claimed.reservation_ids))
+        deadline = timer.now() + self._time_limit(len(claimed.reservation_ids))
         with self._lock:
-            self._under_way[claimed.lease.id] = _Work(claimed.attempt, deadline)
+            self._under_way[claimed.lease.id] = _WorkUnderWay(claimed.attempt, deadline)
         self._pools.events.submit(self._guarded, step, claimed)
 
     def _guarded(self, step: Callable[[Claimed], None], claimed: Claimed) -> None:
@@ -198,7 +198,7 @@ class Executor:
 
     def _is_under_way(self, claimed: Claimed) -> bool:
         """Whether this attempt, and not a later one, is under way."""
-        return self._under_way.get(claimed.lease.id, _Work()).attempt == claimed.attempt
+        return self._under_way.get(claimed.lease.id, _WorkUnderWay()).attempt == claimed.attempt
 
     def _done(self, claimed: Claimed) -> None:
         with self._lock:
@@ -212,7 +212,7 @@ class Executor:
         hang for ever, for instance on a connection to a database server that is gone.
         """
         with self._lock:
-            for lease_id in [i for i, w in self._under_way.items() if w.deadline < waiting.now()]:
+            for lease_id in [i for i, w in self._under_way.items() if w.deadline < timer.now()]:
                 LOG.error("The thread that works on lease %s doesn't come to an end", lease_id)
                 del self._under_way[lease_id]
             under_way = set(self._under_way)
@@ -240,7 +240,7 @@ class Executor:
     def _wait(self, claimed: Claimed) -> None:
         with self._lock:
             if self._is_under_way(claimed):
-                self._under_way[claimed.lease.id] = _Work(claimed.attempt)
+                self._under_way[claimed.lease.id] = _WorkUnderWay(claimed.attempt)
                 self._waiting.append(claimed)
 
     def begin_due(self, now: datetime.datetime) -> None:

@@ -12,7 +12,7 @@ from warre_blazar.db.running import executions, lease_writes, leases
 from warre_blazar.domain.running import lease_states
 from warre_blazar.domain.running.execution_timing import DELETE
 from warre_blazar.domain.series.series import BookedSeries, SeriesStatus
-from warre_blazar.services.series import steps
+from warre_blazar.services.series import progress
 
 LOG = logging.getLogger(__name__)
 
@@ -52,11 +52,11 @@ def _settle(db: Session, item: BookedSeries) -> BookedSeries | None:
 
 def _clear(item: BookedSeries) -> None:
     """Request the deletion of what is left to delete. Once nothing is left, close the series."""
-    if not steps.touch(item):
+    if not progress.touch(item):
         return
-    for reservation in steps.left_to_delete(item):
+    for reservation in progress.left_to_delete(item):
         session.change(_request, item, reservation.lease_id)
-    steps.close(item)
+    progress.close(item)
 
 
 def _request(db: Session, item: BookedSeries, lease_id: str) -> None:
@@ -73,4 +73,4 @@ def _request(db: Session, item: BookedSeries, lease_id: str) -> None:
 
 def forget(now: datetime.datetime, days: int) -> int:
     """Delete series that are older than so many days and have no reservation any more."""
-    return steps.forget(now, days * times.DAY)
+    return progress.forget(now, days * times.DAY)

@@ -15,7 +15,7 @@ from warre_blazar.services.slots.offers import FlavorChoice
 
 
 @dataclasses.dataclass(frozen=True)
-class FreeParts:
+class FreeInstances:
     """How many instances of a flavor are free in each part of a time."""
 
     flavor: Flavor
@@ -24,7 +24,7 @@ class FreeParts:
 
 
 @garbage_collection.uncollected()
-def find(question: Question, choice: FlavorChoice, part: datetime.timedelta) -> list[FreeParts]:
+def find(question: Question, choice: FlavorChoice, part: datetime.timedelta) -> list[FreeInstances]:
     """Count how many instances are free of the flavors that a project may book.
 
     Flavors of which ``question.count`` instances are free in no part are left out. The result is
@@ -44,7 +44,7 @@ def find(question: Question, choice: FlavorChoice, part: datetime.timedelta) -> 
     for flavor in chosen:
         with search_limits.logged(f"how many of flavor {flavor.name} are free"):
             free = FreeTime(flavor, question, read)
-            counted = FreeParts(flavor, [(span, free.most(span)) for span in parts])
+            counted = FreeInstances(flavor, [(span, free.most(span)) for span in parts])
         if any(count >= question.count for _, count in counted.parts):
             found.append(counted)
     return found

@@ -14,8 +14,8 @@ from warre_blazar.domain.booking.reservation import Reservation
 from warre_blazar.domain.booking.reservation_states import ACTIVE, ALLOCATED
 from warre_blazar.domain.flavors.flavor import Flavor
 from warre_blazar.domain.slots import extensions
-from warre_blazar.domain.slots.extensions import Reach, Stop
-from warre_blazar.domain.slots.free_time import Own, Question
+from warre_blazar.domain.slots.extensions import LatestEnd, Stop
+from warre_blazar.domain.slots.free_time import ChangedReservation, Question
 from warre_blazar.domain.slots.offers import QuotaLeft
 from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import exceptions
@@ -26,7 +26,7 @@ from warre_blazar.services.slots import free_slots
 
 
 @dataclasses.dataclass(frozen=True)
-class Extension:
+class PossibleExtension:
     """How far a reservation can be extended."""
 
     #: The latest end: the present end if the reservation can't be extended.
@@ -40,7 +40,7 @@ class Extension:
 @garbage_collection.uncollected()
 def find(
     reservation: Reservation, flavor: Flavor, conditions: BookingConditions, now: datetime.datetime
-) -> Extension:
+) -> PossibleExtension:
     """How far a reservation can be extended at this moment.
 
     :raises InvalidState: the reservation is over, or isn't booked yet.
@@ -53,7 +53,7 @@ def find(
         )
     earliest = booking_rules.extendable_from(flavor, span)
     if earliest is not None and now < earliest:
-        return Extension(span.end, Stop.TERMS, earliest)
+        return PossibleExtension(span.end, Stop.TERMS, earliest)
     allowed = limits.of_project(reservation.project_id) if rule.enforced else None
     new_hosts.read()
     with session.reader() as db:
@@ -74,7 +74,7 @@ def find(
             cleaning=conditions.cleaning,
             affinity=reservation.affinity,
             device_rules=conditions.device_rules,
-            own=Own(reservation, held if has_begun else None),
+            own=ChangedReservation(reservation, held if has_begun else None),
             moves=conditions.moves,
         )
         free = free_slots.read(db, flavor, question)
@@ -87,7 +87,7 @@ def find(
                 reservation.instance_count
             )
     with search_limits.logged(f"an extension of reservation {reservation.id}"):
-        found = extensions.reach(
+        found = extensions.latest_end(
             flavor,
             free,
             span.start,
@@ -98,5 +98,5 @@ def find(
     return _not_shorter(found, span)
 
 
-def _not_shorter(found: Reach, span: Span) -> Extension:
-    return Extension(max(found.end, span.end), found.stop)
+def _not_shorter(found: LatestEnd, span: Span) -> PossibleExtension:
+    return PossibleExtension(max(found.end, span.end), found.stop)

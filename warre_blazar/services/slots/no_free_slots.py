@@ -6,7 +6,7 @@ import datetime
 from sqlalchemy.orm import Session
 
 from warre_blazar import times
-from warre_blazar.db import maintenance_windows, session
+from warre_blazar.db import maintenance, session
 from warre_blazar.db.hosts import reservable_hosts
 from warre_blazar.domain.flavors import capacity
 from warre_blazar.domain.flavors.flavor import Flavor
@@ -92,7 +92,7 @@ def _by_use(db: Session, flavor: Flavor, question: Question) -> Said:
         longest = max(free, key=lambda span: span.end - span.start)
         return reasons.NOT_THAT_LONG(longest=_span(longest), next_free=next_free)
     if free_without_windows:
-        closing = maintenance_windows.closing_flavor(db, flavor.id, question.window)
+        closing = maintenance.closing_flavor(db, flavor.id, question.window)
         windows = [{"id": w.id, "note": w.note, **_span(w.span)} for w in closing]
         return reasons.MAINTENANCE(windows=windows, next_free=next_free)
     if free_without_project:

@@ -16,7 +16,7 @@ from warre_blazar.domain.flavors.flavor import Flavor
 from warre_blazar.domain.hosts import host_properties
 from warre_blazar.domain.slots import offers
 from warre_blazar.domain.slots.free_time import Question
-from warre_blazar.domain.slots.offers import Missing, Offer, QuotaLeft
+from warre_blazar.domain.slots.offers import FlavorOffer, NotOffered, QuotaLeft
 from warre_blazar.openstack import limits
 from warre_blazar.services import garbage_collection, search_limits
 from warre_blazar.services.hosts import new_hosts
@@ -40,14 +40,14 @@ class Found:
     """The offers, and the flavors of which there are none."""
 
     #: Sorted by start, and offers with the same start by the name of the flavor.
-    offers: Sequence[Offer]
+    offers: Sequence[FlavorOffer]
     #: How many offers there are, with those that weren't asked for.
     total: int
     #: Sorted by the name of the flavor.
-    missing: Sequence[Missing]
+    missing: Sequence[NotOffered]
     #: The longest offer of each flavor with offers, and of several such the first. Sorted by the
     #: name of the flavor.
-    longest: Sequence[Offer] = ()
+    longest: Sequence[FlavorOffer] = ()
 
 
 @garbage_collection.uncollected()
@@ -69,7 +69,7 @@ def find(question: Question, choice: FlavorChoice, rule: Rule, limit: int | None
             left = QuotaLeft.of(allowed, used)
         listed = chosen(db, question, choice)
         read = supply.of_flavors(db, listed, question, question.future)
-    found: list[Offer] = []
+    found: list[FlavorOffer] = []
     missing, longest = [], []
     for flavor in listed:
         search = offers.OfferSearch(flavor, question, read, left)

@@ -5,16 +5,16 @@ from collections.abc import Sequence
 from sqlalchemy.orm import Session
 
 from warre_blazar import times
-from warre_blazar.db import flavors, maintenance_windows
+from warre_blazar.db import flavors, maintenance
 from warre_blazar.db.booking import project_bookings
 from warre_blazar.db.hosts import allocations
 from warre_blazar.domain.booking import booking_rules
 from warre_blazar.domain.flavors.flavor import Flavor
 from warre_blazar.domain.flavors.request_groups import PlacementRequest
-from warre_blazar.domain.hosts.hosts import Host
+from warre_blazar.domain.hosts.bookable_host import BookableHost
 from warre_blazar.domain.slots.free_time import Question, Supply
 from warre_blazar.domain.timeline import Span
-from warre_blazar.services.moves import making_room
+from warre_blazar.services.moves import for_bookings
 
 
 def of_flavor(db: Session, flavor: Flavor, question: Question, span: Span) -> Supply:
@@ -26,7 +26,7 @@ def of_flavor(db: Session, flavor: Flavor, question: Question, span: Span) -> Su
         return of_flavors(db, [flavor], question, span)
     own = question.own
     shape = own.reservation.shape if own else flavor.shape
-    snapshot = allocations.snapshot(
+    booked = allocations.booked_hosts(
         db,
         flavor.id,
         shape,
@@ -36,11 +36,11 @@ def of_flavor(db: Session, flavor: Flavor, question: Question, span: Span) -> Su
         also=(own.staying if own else None) or (),
     )
     return Supply(
-        _completed(db, [shape.request], snapshot.hosts, question),
-        {flavor.id: snapshot.claims},
-        {flavor.id: maintenance_windows.closing(db, flavor.id, span)},
+        _completed(db, [shape.request], booked.hosts, question),
+        {flavor.id: booked.claims},
+        {flavor.id: maintenance.closing(db, flavor.id, span)},
         _booked(db, [flavor], question, span),
-        unread=snapshot.unread,
+        unread=booked.unread,
     )
 
 
@@ -58,7 +58,7 @@ def of_flavors(db: Session, offered: Sequence[Flavor], question: Question, span:
     return Supply(
         _completed(db, requests, found, question),
         claims,
-        maintenance_windows.closing_each(db, span),
+        maintenance.closing_each(db, span),
         _booked(db, offered, question, span),
         unread=_unread(found),
     )
@@ -68,19 +68,19 @@ def _with_vacating(
     db: Session, offered: Sequence[Flavor], question: Question, span: Span
 ) -> Supply:
     """The same as ``of_flavors``, if other reservations may be placed again."""
-    found, claims = making_room.everything(db, question.cleaning, question.device_rules)
+    found, claims = for_bookings.everything(db, question.cleaning, question.device_rules)
     own = question.own.reservation.reservation_id if question.own else None
     return Supply(
         found,
         claims,
-        maintenance_windows.closing_each(db, span),
+        maintenance.closing_each(db, span),
         _booked(db, offered, question, span),
-        making_room.vacating(db, found, question.moves, own),
+        for_bookings.vacating(db, found, question.moves, own),
         unread=_unread(found),
     )
 
 
-def _unread(found: Sequence[Host]) -> list[str]:
+def _unread(found: Sequence[BookableHost]) -> list[str]:
     return [host.id for host in found if not host.is_read]
 
 
@@ -96,8 +96,11 @@ def _booked(
 
 
 def _completed(
-    db: Session, requests: Sequence[PlacementRequest], found: Sequence[Host], question: Question
-) -> list[Host]:
+    db: Session,
+    requests: Sequence[PlacementRequest],
+    found: Sequence[BookableHost],
+    question: Question,
+) -> list[BookableHost]:
     """Read everything that is booked on those hosts where instances must stay on their providers.
 
     Whether they must depends on what else is on the hosts. That is what was found on them, and what

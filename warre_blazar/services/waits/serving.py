@@ -24,7 +24,7 @@ from warre_blazar.domain.flavors.flavor import Flavor
 from warre_blazar.domain.messages.notices import Kind, News
 from warre_blazar.domain.running import lease_states
 from warre_blazar.domain.slots.free_time import FreeTime, Question
-from warre_blazar.domain.slots.offers import Offer
+from warre_blazar.domain.slots.offers import FlavorOffer
 from warre_blazar.domain.timeline import Span
 from warre_blazar.domain.waits import Mode, Wait, WaitState
 from warre_blazar.errors import exceptions
@@ -35,7 +35,7 @@ from warre_blazar.services.caller import Caller
 from warre_blazar.services.hosts import new_hosts
 from warre_blazar.services.slots import offers, supply
 from warre_blazar.services.slots.offers import FlavorChoice
-from warre_blazar.services.waits import posting
+from warre_blazar.services.waits import waits as posting
 
 LOG = logging.getLogger(__name__)
 
@@ -121,7 +121,7 @@ class WaitServer:
         new_hosts.read()
         conditions = self._conditions()
         with session.reader() as db:
-            room = _Room(db, waiting, now, conditions)
+            room = _RoomForWaits(db, waiting, now, conditions)
         return next((wait for wait in waiting if room.seems_to_fit(wait)), None)
 
     def _serve(self, wait: Wait, now: datetime.datetime) -> bool:
@@ -146,7 +146,7 @@ class WaitServer:
             return True
         return self._book(wait, offer, caller, now)
 
-    def _offer(self, wait: Wait, now: datetime.datetime) -> Offer | None:
+    def _offer(self, wait: Wait, now: datetime.datetime) -> FlavorOffer | None:
         """What can be booked for a wait now, or None."""
         conditions = self._conditions()
         if wait.flavor_id is not None:
@@ -162,7 +162,7 @@ class WaitServer:
         taken = rules.told_lately(served, now)
         return next((offer for offer in found if offer.flavor.id not in taken), None)
 
-    def _book(self, wait: Wait, offer: Offer, caller: Caller, now: datetime.datetime) -> bool:
+    def _book(self, wait: Wait, offer: FlavorOffer, caller: Caller, now: datetime.datetime) -> bool:
         """Book for a wait.
 
         :returns: the same as ``_serve``.
@@ -196,7 +196,7 @@ class WaitServer:
         return True
 
 
-class _Room:
+class _RoomForWaits:
     """What is free at one moment, without regard to quotas and to what each project has.
 
     It says for whom it is worth while to look exactly. So the number of statements doesn't depend
@@ -318,7 +318,7 @@ def _end(wait: Wait, state: WaitState, now: datetime.datetime, reason: str | Non
     LOG.info("Wait %s has ended: %s %s", wait.id, state, reason or "")
 
 
-def _tell(wait: Wait, offer: Offer, now: datetime.datetime) -> None:
+def _tell(wait: Wait, offer: FlavorOffer, now: datetime.datetime) -> None:
     """Tell the user of a wait that there is room."""
     span = Span(offer.span.start, offer.span.start + wait.length)
     told = dataclasses.replace(

@@ -12,8 +12,8 @@ from warre_blazar.domain.flavors import capacity
 from warre_blazar.domain.flavors.capacity import HostLimit, LimitKind
 from warre_blazar.domain.flavors.request_groups import Group
 from warre_blazar.domain.hosts import host_use
+from warre_blazar.domain.hosts.bookable_host import BookableHost
 from warre_blazar.domain.hosts.holdings import Holding
-from warre_blazar.domain.hosts.hosts import Host
 from warre_blazar.domain.hosts.providers import Inventory, Provider
 from warre_blazar.domain.timeline import Claim, Span
 
@@ -25,12 +25,12 @@ def span(start: int, end: int) -> Span:
     return Span(T0 + start * MINUTE, T0 + end * MINUTE)
 
 
-def host(name: str, vcpus: int, gpu: str = "a100", held: tuple[Holding, ...] = ()) -> Host:
+def host(name: str, vcpus: int, gpu: str = "a100", held: tuple[Holding, ...] = ()) -> BookableHost:
     inventories = {
         cls: Inventory(total)
         for cls, total in (("VCPU", vcpus), ("MEMORY_MB", 10**6), ("DISK_GB", 10**6))
     }
-    return Host(name, name, "nova", {"gpu": gpu}, inventories, frozenset(), held)
+    return BookableHost(name, name, "nova", {"gpu": gpu}, inventories, frozenset(), held)
 
 
 SHAPE = shape(vcpu=4, properties='["==", "$gpu", "a100"]')
@@ -53,7 +53,7 @@ def test_bookable_hosts_are_those_with_room_when_empty():
 DEVICE = Provider("a_0000:81:00.0", "a_0000:81:00.0", "a", {"GPU": Inventory(1)}, frozenset("T"))
 
 
-def with_devices(*devices: Provider) -> Host:
+def with_devices(*devices: Provider) -> BookableHost:
     """A host with 8 virtual CPUs and the devices."""
     one = host("a", 8)
     root = Provider("a", "a", None, one.inventories, frozenset({"ROOT"}))

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from warre_blazar.domain.flavors.request_groups import PlacementRequest
 from warre_blazar.domain.hosts import placing
+from warre_blazar.domain.hosts.bookable_host import BookableHost
 from warre_blazar.domain.hosts.holdings import Holding
-from warre_blazar.domain.hosts.hosts import Host
 from warre_blazar.domain.hosts.providers import Inventory
 from warre_blazar.domain.timeline import JointLevels, Levels, Span
 
@@ -27,17 +27,17 @@ def holdings(draw: st.DrawFn) -> Holding:
 
 
 @st.composite
-def hosts(draw: st.DrawFn) -> Host:
+def hosts(draw: st.DrawFn) -> BookableHost:
     number = draw(st.integers(0, 10**9))
     totals = {cls: Inventory(draw(st.sampled_from([8, 9]))) for cls in ("VCPU", "MEMORY_MB")}
     held = draw(st.lists(holdings(), max_size=3))
     closed = draw(st.lists(holdings(), max_size=1))
     whole = [holding._replace(request=None) for holding in closed]
-    return Host(str(number), "host", None, {}, totals, frozenset(), held, whole)
+    return BookableHost(str(number), "host", None, {}, totals, frozenset(), held, whole)
 
 
 @given(hosts())
-def test_closed_host_has_no_room_during_its_window(host: Host):
+def test_closed_host_has_no_room_during_its_window(host: BookableHost):
     is_closed = any(holding.span.overlaps(WINDOW) for holding in host.closed)
     for request in REQUESTS:
         room = dataclasses.replace(host, closed=()).room(request, WINDOW)
@@ -45,7 +45,7 @@ def test_closed_host_has_no_room_during_its_window(host: Host):
 
 
 @given(st.lists(hosts(), max_size=6, unique_by=lambda host: host.id), st.integers(0, 20))
-def test_room_is_the_sum_of_the_rooms(found: list[Host], most: int):
+def test_room_is_the_sum_of_the_rooms(found: list[BookableHost], most: int):
     rooms = placing.Rooms(found, {}, WINDOW)
     among = {host.id for host in found[1:]}
     for request in REQUESTS:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tests.unit.domain.choosing import choose
 from tests.unit.domain.clock import longest, minutes, span, spans
-from tests.unit.domain.hosts.test_hosts import host, many_hosts
+from tests.unit.domain.hosts.test_bookable_host import host, many_hosts
 from warre_blazar.domain.flavors.flavor import Shape
 from warre_blazar.domain.hosts.holdings import Holding
 from warre_blazar.domain.hosts.placing import FreeSpans, Packing

@@ -67,7 +67,7 @@ def test_the_nearest_one_decides(chosen, of_flavor, site):
 
 def test_words_are_those_of_the_field():
     words = (before_end.NOTHING, before_end.SNAPSHOT)
-    assert before_end.Reservation.before_end.kind.words == words
+    assert before_end.ReservationFields.before_end.kind.words == words
     assert [before_end.checked(word) for word in (*words, None)] == [*words, None]
     with pytest.raises(exceptions.InvalidField):
         before_end.checked("default")

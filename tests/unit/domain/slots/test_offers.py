@@ -9,8 +9,8 @@ import pytest
 from hypothesis import strategies as st
 
 from warre_blazar.domain.flavors.flavor import Flavor, Shape
+from warre_blazar.domain.hosts.bookable_host import BookableHost
 from warre_blazar.domain.hosts.holdings import Holding
-from warre_blazar.domain.hosts.hosts import Host
 from warre_blazar.domain.hosts.providers import Inventory
 from warre_blazar.domain.slots.free_time import FreeTime, Question, Supply
 from warre_blazar.domain.slots.offers import NoOffer, OfferSearch, QuotaLeft
@@ -137,7 +137,9 @@ def search(world: World, **changes: Any) -> tuple[OfferSearch, FreeTime]:
             for n, (when, host, _) in enumerate(world.taken)
             if host == number
         ]
-        hosts.append(Host(str(number), f"h{number}", None, {}, inventories, frozenset(), held))
+        hosts.append(
+            BookableHost(str(number), f"h{number}", None, {}, inventories, frozenset(), held)
+        )
     for n, (when, _, ours) in enumerate(world.taken):
         if ours:
             claims[str(n)] = [Claim(span(*when), 1)]

@@ -12,8 +12,8 @@ import hypothesis
 from hypothesis import strategies as st
 
 from warre_blazar.domain.flavors.flavor import Flavor, Shape
+from warre_blazar.domain.hosts.bookable_host import BookableHost
 from warre_blazar.domain.hosts.holdings import Holding
-from warre_blazar.domain.hosts.hosts import Host
 from warre_blazar.domain.hosts.providers import Inventory
 from warre_blazar.domain.slots.free_time import Question, Supply
 from warre_blazar.domain.slots.offers import NoOffer, OfferSearch, QuotaLeft
@@ -214,7 +214,7 @@ def search(world: World) -> OfferSearch:
     )
     with_cleaning = [(b, span(b.time[0], b.time[1] + world.cleaning)) for b in world.present]
     hosts = [
-        Host(
+        BookableHost(
             str(number),
             f"h{number}",
             None,

@@ -18,17 +18,17 @@ from warre_blazar.domain.booking import booking_rules, reservation_states
 from warre_blazar.domain.booking.booking_conditions import BookingConditions
 from warre_blazar.domain.booking.labels import Labels
 from warre_blazar.domain.booking.reservation import Reservation
+from warre_blazar.domain.etags import NOT_SAID, Shown, of_reservation
 from warre_blazar.domain.flavors.flavor import Flavor
 from warre_blazar.domain.records.refusals import Asked
 from warre_blazar.domain.running.before_end import Choice
-from warre_blazar.domain.shown import NOT_SAID, Shown, of_reservation
 from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import manager
 from warre_blazar.services.booking import changing, dry_run, lookup
 from warre_blazar.services.booking.change_decision import ChangeDecision
 from warre_blazar.services.booking.dry_run import Foreseen
-from warre_blazar.services.booking.through_manager.manager_calls import (
+from warre_blazar.services.booking.through_manager.calls import (
     LEASE_TIME,
     answered,
     check_created,

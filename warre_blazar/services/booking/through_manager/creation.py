@@ -13,7 +13,7 @@ from blazar.db import api as db_api
 from oslo_log import log as logging
 from oslo_utils import uuidutils
 
-from warre_blazar import texts, times, waiting
+from warre_blazar import texts, timer, times
 from warre_blazar.domain.booking import reservation_states
 from warre_blazar.domain.booking.reservation import Reservation
 from warre_blazar.domain.flavors.flavor import RESOURCE_TYPE, Flavor
@@ -22,11 +22,7 @@ from warre_blazar.domain.running import lease_states
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import manager
 from warre_blazar.services.booking import admission, lookup
-from warre_blazar.services.booking.through_manager.manager_calls import (
-    LEASE_TIME,
-    check_alive,
-    seen,
-)
+from warre_blazar.services.booking.through_manager.calls import LEASE_TIME, check_alive, seen
 from warre_blazar.services.caller import Caller
 from warre_blazar.services.records import refusals
 
@@ -105,7 +101,7 @@ def find(lease_id: str) -> tuple[Reservation, Flavor] | None:
 
     :returns: None if there is no such lease, also because its creation has just failed.
     """
-    waiting.until(lambda: not _is_being_created(lease_id), times.CREATED_WITHIN, times.PROBED_EVERY)
+    timer.until(lambda: not _is_being_created(lease_id), times.CREATED_WITHIN, times.PROBED_EVERY)
     return lookup.ever_in_lease(lease_id)
 
 

@@ -5,11 +5,7 @@ from warre_blazar.domain.running import lease_states
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import manager
 from warre_blazar.services.booking import lookup
-from warre_blazar.services.booking.through_manager.manager_calls import (
-    answered,
-    check_created,
-    settle,
-)
+from warre_blazar.services.booking.through_manager.calls import answered, check_created, settle
 from warre_blazar.services.caller import Caller
 from warre_blazar.services.records import history
 

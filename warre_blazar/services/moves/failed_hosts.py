@@ -12,13 +12,13 @@ from oslo_log import log as logging
 
 from warre_blazar.db import session
 from warre_blazar.db.hosts import host_marks
-from warre_blazar.db.moves import healing
+from warre_blazar.db.moves import failed_hosts
 from warre_blazar.domain import timeline
 from warre_blazar.domain.booking.booking_conditions import BookingConditions
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import placement
 from warre_blazar.services.hosts import new_hosts
-from warre_blazar.services.moves.moving import MoveResult, Relocated, relocate
+from warre_blazar.services.moves.off_hosts import MoveResult, Relocated, relocate
 from warre_blazar.services.running import backing
 
 LOG = logging.getLogger(__name__)
@@ -47,8 +47,8 @@ def heal(
         ``missing_resources``.
     """
     with session.reader() as db:
-        ids = healing.suffering(db, window, host_ids, unflagged=unflagged)
-        ids += healing.recovered(db, now)
+        ids = failed_hosts.suffering(db, window, host_ids, unflagged=unflagged)
+        ids += failed_hosts.recovered(db, now)
     if ids:
         new_hosts.read()
     to_open = []

@@ -8,8 +8,8 @@ from tests.unit.domain.clock import spans
 from tests.unit.domain.placement_reference import host, provider
 from warre_blazar.domain.flavors.request_groups import Group, PlacementRequest
 from warre_blazar.domain.hosts.holdings import Holding
-from warre_blazar.domain.moves import leaving
-from warre_blazar.domain.moves.leaving import Crowd, Movable
+from warre_blazar.domain.moves import must_move
+from warre_blazar.domain.moves.must_move import Movable, MovablesOnHost
 
 LAST = 10
 
@@ -45,7 +45,7 @@ def by_definition(one, order, request, times, count):
     needed = list(order)
     for each in order:
         rest = [other for other in needed if other is not each]
-        if leaving.fits(leaving.without(one, rest), request, times, count):
+        if must_move.fits(must_move.without(one, rest), request, times, count):
             needed = rest
     return needed
 
@@ -58,7 +58,7 @@ def test_no_more_leave_than_must(kind, data):
     held = data.draw(st.lists(st.tuples(some, spans(LAST), st.integers(1, 2)), max_size=6))
     near = []
     for number, (request, when, instances) in enumerate(held):
-        if not leaving.fits(one, request, [when], instances):
+        if not must_move.fits(one, request, [when], instances):
             continue
         name = f"r{number}"
         one = one.holding([*one.holdings, *[Holding(name, when, request)] * instances])
@@ -69,11 +69,11 @@ def test_no_more_leave_than_must(kind, data):
     times = [first] if first.overlaps(second) else [first, second]
     near = [each for each in near if any(each.span.overlaps(when) for when in times)]
     order = data.draw(st.permutations(near))
-    crowd = Crowd(one, near, request, times, count)
-    fits = leaving.fits(leaving.without(one, near), request, times, count)
+    crowd = MovablesOnHost(one, near, request, times, count)
+    fits = must_move.fits(must_move.without(one, near), request, times, count)
     assert crowd.can_make_room() == fits
     staying = order[: data.draw(st.integers(0, len(order)))]
-    rest = leaving.without(one, [m for m in near if m not in staying])
-    assert crowd.can_make_room(staying) == leaving.fits(rest, request, times, count)
+    rest = must_move.without(one, [m for m in near if m not in staying])
+    assert crowd.can_make_room(staying) == must_move.fits(rest, request, times, count)
     expected = by_definition(one, order, request, times, count) if fits else None
     assert crowd.in_the_way(order) == expected

@@ -1,4 +1,4 @@
-"""Turns: locks for things that only a few threads of the process should do at the same time."""
+"""Locks for things that only a few threads of the process should do at the same time."""
 
 import contextlib
 import threading
@@ -8,12 +8,12 @@ from warre_blazar import times
 from warre_blazar.errors import exceptions
 
 
-class Turns:
+class Locks:
     """Locks by name.
 
-    :param places: the number of threads that have a turn of the same name at the same time.
-    :param refused_after: after so many seconds of waiting, a thread gets no turn at all. None: it
-        goes on without the lock after ``times.THREAD_TURN_WAIT``.
+    :param places: the number of threads that hold a lock of the same name at the same time.
+    :param refused_after: after so many seconds of waiting, a thread doesn't get the lock at all.
+        None: it goes on without the lock after ``times.THREAD_TURN_WAIT``.
     """
 
     def __init__(self, places: int = 1, *, refused_after: float | None = None) -> None:
@@ -21,10 +21,10 @@ class Turns:
         self._locks: dict[str, threading.Semaphore] = {}
 
     @contextlib.contextmanager
-    def turn(self, name: str) -> Iterator[None]:
+    def held(self, name: str) -> Iterator[None]:
         """Wait until a place is free in the ``with`` blocks of this name, or time is up.
 
-        :raises Busy: no place became free, and these turns refuse.
+        :raises Busy: no place became free, and these locks refuse.
         """
         lock = self._locks.setdefault(name, threading.Semaphore(self._places))
         limit = self._refused_after
@@ -38,5 +38,5 @@ class Turns:
                 lock.release()
 
 
-#: The turns of what reads and computes in the API. Two threads do so at the same time.
-READING = Turns(2)
+#: The locks of what reads and computes in the API. Two threads do so at the same time.
+READING = Locks(2)

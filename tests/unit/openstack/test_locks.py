@@ -7,18 +7,18 @@ import pytest
 
 from warre_blazar import times
 from warre_blazar.errors import exceptions
-from warre_blazar.openstack.turns import Turns
+from warre_blazar.openstack.locks import Locks
 
 
 def test_block_of_a_name_has_one_thread_at_a_time(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(times, "THREAD_TURN_WAIT", 600)
-    shared = Turns()
+    shared = Locks()
     alone, met, together = threading.Lock(), [], threading.Barrier(8)
 
     def work() -> None:
         together.wait()
         for _ in range(5):
-            with shared.turn("same"):
+            with shared.held("same"):
                 if not alone.acquire(blocking=False):
                     met.append("two in the block")
                     return
@@ -34,33 +34,33 @@ def test_block_of_a_name_has_one_thread_at_a_time(monkeypatch: pytest.MonkeyPatc
 
 
 def test_blocks_of_two_names_can_be_entered_at_once():
-    shared = Turns()
-    with shared.turn("one"), shared.turn("two"):
+    shared = Locks()
+    with shared.held("one"), shared.held("two"):
         pass
 
 
 def test_thread_that_has_waited_too_long_goes_ahead(monkeypatch: pytest.MonkeyPatch):
-    shared = Turns()
+    shared = Locks()
     monkeypatch.setattr(times, "THREAD_TURN_WAIT", 0.01)
     entered = threading.Event()
 
     def work() -> None:
-        with shared.turn("held"):
+        with shared.held("held"):
             entered.set()
 
-    with shared.turn("held"):
+    with shared.held("held"):
         thread = threading.Thread(target=work)
         thread.start()
         thread.join(10)
         assert entered.is_set()
     # The thread that went ahead hasn't released the other thread's lock.
-    with shared.turn("held"):
+    with shared.held("held"):
         pass
 
 
 def test_thread_that_has_waited_too_long_is_refused_if_the_turns_refuse():
-    shared = Turns(refused_after=0.01)
-    with shared.turn("held"), pytest.raises(exceptions.Busy), shared.turn("held"):
+    shared = Locks(refused_after=0.01)
+    with shared.held("held"), pytest.raises(exceptions.Busy), shared.held("held"):
         pass
-    with shared.turn("held"):
+    with shared.held("held"):
         pass

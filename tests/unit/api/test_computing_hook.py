@@ -8,8 +8,8 @@ import pytest
 from tests.unit.api import things
 from tests.unit.api.people import Person, refusal
 from tests.unit.api.site import Site
-from warre_blazar.api import turn_hook
-from warre_blazar.openstack.turns import READING, Turns
+from warre_blazar.api import computing_hook
+from warre_blazar.openstack.locks import READING, Locks
 
 _READS, _LONG = "reads", "long"
 
@@ -23,14 +23,14 @@ def flavor(admin: Person) -> dict[str, Any]:
 def taken(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The kinds of turns that requests have taken."""
     found: list[str] = []
-    turn = Turns.turn
+    held = Locks.held
 
-    def noted(self: Turns, name: str) -> Any:
-        kinds = {id(READING): _READS, id(turn_hook._LONG): _LONG}
+    def noted(self: Locks, name: str) -> Any:
+        kinds = {id(READING): _READS, id(computing_hook._LONG): _LONG}
         found.extend([kinds[id(self)]] if id(self) in kinds else [])
-        return turn(self, name)
+        return held(self, name)
 
-    monkeypatch.setattr(Turns, "turn", noted)
+    monkeypatch.setattr(Locks, "held", noted)
     return found
 
 
@@ -69,8 +69,8 @@ def test_change_that_is_foreseen_takes_a_turn(alpha: Person, flavor, taken):
 def test_busy_process_refuses_previews_with_retry_after(
     site: Site, alpha: Person, flavor, monkeypatch
 ):
-    monkeypatch.setattr(turn_hook._LONG, "_refused_after", 0.01)
-    with turn_hook._LONG.turn("reading"), futures.ThreadPoolExecutor() as pool:
+    monkeypatch.setattr(computing_hook._LONG, "_refused_after", 0.01)
+    with computing_hook._LONG.held("reading"), futures.ThreadPoolExecutor() as pool:
         asked = things.series(flavor)
         answer = pool.submit(alpha.post, "series?dry_run=true", asked).result()
         assert refusal(answer) == (503, "service_unavailable")

@@ -16,7 +16,7 @@ from warre_blazar.domain.hosts.host_marks import Drain, OnHost
 from warre_blazar.domain.records.changes import MoveReason
 from warre_blazar.errors import exceptions
 from warre_blazar.services.hosts import new_hosts
-from warre_blazar.services.moves.moving import Leaving, MoveResult, Relocated, relocate
+from warre_blazar.services.moves.off_hosts import Leaving, MoveResult, Relocated, relocate
 
 #: Blazar's status of a reservation that hasn't begun.
 _PENDING = "pending"
@@ -24,7 +24,7 @@ _ADD_OR_DELETE = "add a host, or ask its project to delete it"
 
 
 @dataclasses.dataclass(frozen=True)
-class Moved:
+class MovedOff:
     """A reservation of which at least one instance was moved off the host."""
 
     #: The reservation as it was before the move.
@@ -34,7 +34,7 @@ class Moved:
 
 
 @dataclasses.dataclass(frozen=True)
-class Left:
+class StillOnHost:
     """A reservation that is still on the host, and why."""
 
     on_host: OnHost
@@ -42,18 +42,18 @@ class Left:
 
 
 @dataclasses.dataclass(frozen=True)
-class Drained:
+class DrainResult:
     """What a drain has done."""
 
     host_id: str
-    moved: list[Moved]
+    moved: list[MovedOff]
     #: The reservations that are still on the host.
-    left: list[Left]
+    left: list[StillOnHost]
 
 
 def drain(
     host: str, drain: Drain, conditions: BookingConditions, now: datetime.datetime
-) -> Drained:
+) -> DrainResult:
     """Stop bookings on a host, and move its future reservations to other hosts.
 
     :param host: the host's id or hypervisor hostname.
@@ -67,7 +67,7 @@ def drain(
 
 def foresee(
     host: str, drain: Drain, conditions: BookingConditions, now: datetime.datetime
-) -> Drained:
+) -> DrainResult:
     """What ``drain`` would do with the same arguments."""
     new_hosts.read()
     host_id = _host_id(host)
@@ -78,7 +78,7 @@ def foresee(
 
 def _drained(
     host_id: str, drain: Drain, conditions: BookingConditions, now: datetime.datetime
-) -> Drained:
+) -> DrainResult:
     # A booking that has read the host before this write can't claim the host any more. Reservations
     # that were booked before this write are found below.
     session.change(host_marks.set_draining, host_id, drain)
@@ -89,12 +89,14 @@ def _drained(
         if each.resource_type == RESOURCE_TYPE and each.status == _PENDING
     }
     moved = [
-        Moved(each, h.new_hosts)
+        MovedOff(each, h.new_hosts)
         for each in before
         if (h := healed.get(each.reservation_id)) and h.moved
     ]
-    left = [Left(each, _why(each, healed.get(each.reservation_id))) for each in _on_host(host_id)]
-    return Drained(host_id, moved, left)
+    left = [
+        StillOnHost(each, _why(each, healed.get(each.reservation_id))) for each in _on_host(host_id)
+    ]
+    return DrainResult(host_id, moved, left)
 
 
 def _relocated(

@@ -41,7 +41,7 @@ def get(series_id: str) -> BookedSeries:
 def flavors_of(items: Sequence[BookedSeries]) -> dict[str, Flavor]:
     """The flavors of series, by id."""
     with session.reader() as db:
-        return flavors.get_many(db, {item.lesson.flavor for item in items})
+        return flavors.get_many(db, {item.booking.flavor for item in items})
 
 
 def listing(

@@ -6,7 +6,7 @@ from warre_blazar.domain.timeline import Span
 
 
 @dataclasses.dataclass(frozen=True)
-class Window:
+class MaintenanceWindow:
     """A maintenance window: its time, its note, and the flavors and hosts that it closes."""
 
     id: str

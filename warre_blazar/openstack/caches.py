@@ -3,7 +3,7 @@
 Keystone sessions and cached answers belong to the process and not to a caller. The manager's
 threads, the API, the commands and Blazar's own executor all reach Nova and Placement through the
 same functions. If callers had to pass a session, nearly every function of ``services`` would need a
-parameter for the session. The locks of ``turns`` aren't in the list, because they hold no data.
+parameter for the session. The locks of ``locks`` aren't in the list, because they hold no data.
 """
 
 from warre_blazar.openstack import host_trees, keystone, limits, manager, people, trusts

@@ -59,7 +59,7 @@ def kept_by(values: Mapping[str, Any]) -> str | None:
         if wait_id and (wait := waits.find(db, wait_id)):
             return wait.labels.contact
         if series_id and (item := series.find(db, series_id)):
-            return item.lesson.labels.contact
+            return item.booking.labels.contact
     return None
 
 

@@ -1,6 +1,6 @@
 """Chooses and claims hosts for reservations of Blazar's own resource types.
 
-The choice looks at the same snapshot of the hosts as bookings of flavors do, and claims the hosts
+The choice looks at the same reading of the hosts as bookings of flavors do, and claims the hosts
 by the same generations.
 """
 
@@ -16,7 +16,7 @@ from warre_blazar.domain import timeline
 from warre_blazar.domain.booking.booking_conditions import BookingConditions
 from warre_blazar.domain.flavors.request_groups import PlacementRequest
 from warre_blazar.domain.hosts import placing
-from warre_blazar.domain.hosts.hosts import Host
+from warre_blazar.domain.hosts.bookable_host import BookableHost
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,7 +54,7 @@ def choose(
         wanted = placing.Wanted(need.request, need.count, window, preferred=held, packing=packing)
         chosen, _ = placing.choose(candidates, wanted, _completing(db, need, conditions))
     if claiming:
-        generations.claim_hosts(db, [host for host in candidates if host.id in chosen])
+        generations.increase_hosts(db, [host for host in candidates if host.id in chosen])
     return chosen
 
 
@@ -79,11 +79,11 @@ def fitting(
     else:
         wanted = placing.Wanted(need.request, need.count, window, preferred=present)
         rooms, _ = placing.choose(candidates, wanted, _completing(db, need, conditions))
-    generations.claim_hosts(db, candidates)
+    generations.increase_hosts(db, candidates)
     return {host_id: min(count, rooms.get(host_id, 0)) for host_id, count in present.items()}
 
 
-def _candidates(db: Session, need: HostNeed, conditions: BookingConditions) -> list[Host]:
+def _candidates(db: Session, need: HostNeed, conditions: BookingConditions) -> list[BookableHost]:
     reservable = allocations.all_reservable(
         db,
         placing.around(need.span.padded(conditions.cleaning)),
@@ -101,7 +101,7 @@ def _candidates(db: Session, need: HostNeed, conditions: BookingConditions) -> l
 
 def _completing(
     db: Session, need: HostNeed, conditions: BookingConditions
-) -> "functools.partial[list[Host]]":
+) -> "functools.partial[list[BookableHost]]":
     return functools.partial(
         allocations.complete,
         db,

@@ -1,4 +1,4 @@
-"""Says what can be booked if reservations that haven't begun are placed again.
+"""Says what can be booked if reservations that haven't begun are moved.
 
 Free slots and bookings both ask here, so what is shown as free is what can be booked: if a span is
 free once the reservations that overlap it have left a host, so is each part of the span.
@@ -13,18 +13,18 @@ from warre_blazar import times
 from warre_blazar.domain import timeline
 from warre_blazar.domain.flavors.request_groups import PlacementRequest
 from warre_blazar.domain.hosts import placing, provider_search
-from warre_blazar.domain.hosts.hosts import Host
+from warre_blazar.domain.hosts.bookable_host import BookableHost
 from warre_blazar.domain.hosts.placing import FreeSpans, Wanted
 from warre_blazar.domain.hosts.shared_room import HostGroup
-from warre_blazar.domain.moves import chains, leaving, placing_again
-from warre_blazar.domain.moves.leaving import Crowd, Movable
-from warre_blazar.domain.moves.placing_again import (
+from warre_blazar.domain.moves import chains, move_plans, must_move
+from warre_blazar.domain.moves.move_plans import (
     HostMove,
     MovableHosts,
     MoveLimits,
     MovePlan,
     Rearrangement,
 )
+from warre_blazar.domain.moves.must_move import Movable, MovablesOnHost
 from warre_blazar.domain.timeline import Span
 
 #: How many hosts may be vacated. To make plans for more would take seconds.
@@ -36,7 +36,7 @@ _MOST_HOSTS = 64
 _MOST_STEPS = 3000
 
 
-class Vacating:
+class RoomByMoves:
     """What hosts have room for if some reservations leave them.
 
     A booking that needs a single host gets a host that is vacated alone. At most ``moves``
@@ -46,13 +46,13 @@ class Vacating:
 
     def __init__(
         self,
-        hosts: Iterable[Host],
+        hosts: Iterable[BookableHost],
         movables: Iterable[Movable],
         limits: MoveLimits,
     ) -> None:
         """
         :param hosts: all hosts, with everything that is booked on them from now on.
-        :param movables: the reservations that can be placed again.
+        :param movables: the reservations that can be moved.
         """
         self._site = MovableHosts(hosts, movables, limits.breadth)
         self._limits, self._moves = limits, limits.moves
@@ -60,7 +60,7 @@ class Vacating:
         self._free: dict[tuple[object, ...], FreeSpans] = {}
         # Hosts that some reservations have left, by host id and the ids of the reservations. What
         # is held on them then is added up once for all questions.
-        self._left: dict[tuple[str, frozenset[str]], Host] = {}
+        self._left: dict[tuple[str, frozenset[str]], BookableHost] = {}
         self._groups: dict[tuple[int, ...], HostGroup] = {}
         #: By the same key, when few enough reservations leave.
         self._times: dict[tuple[str, frozenset[str]], list[Span]] = {}
@@ -81,7 +81,7 @@ class Vacating:
     ) -> list[Span]:
         """The spans throughout which instances can be had by placing others again.
 
-        Spans for which nothing must be placed again may be left out.
+        Spans for which nothing must be moved may be left out.
 
         :param among: the ids of the hosts that may hold the instances.
         :param least: spans that are shorter may be left out.
@@ -143,7 +143,7 @@ class Vacating:
             most = min(found, self._moves // self._share(count))
         return most
 
-    def staying(self, held: Mapping[str, int]) -> list[Host]:
+    def staying(self, held: Mapping[str, int]) -> list[BookableHost]:
         """The hosts of a reservation that has begun, once others have left them.
 
         :param held: the reservation's instances by host id.
@@ -191,12 +191,12 @@ class Vacating:
                         return found
         return None
 
-    def _crowds(self, wanted: Wanted, among: Collection[str]) -> list[tuple[str, Crowd]]:
+    def _crowds(self, wanted: Wanted, among: Collection[str]) -> list[tuple[str, MovablesOnHost]]:
         """The hosts that have room once everything that can move has left.
 
         :returns: their ids and what can move, the hosts with the least of it first.
         """
-        crowds: dict[str, Crowd] = {}
+        crowds: dict[str, MovablesOnHost] = {}
         work: dict[str, float] = {}
         for host_id in self._sources(wanted.request, among):
             host, near = self._site.hosts[host_id], _near(self._site.there(host_id), wanted)
@@ -205,7 +205,7 @@ class Vacating:
             crowd = _crowd(host, near, wanted, wanted.count)
             if crowd.can_make_room():
                 crowds[host_id] = crowd
-                work[host_id] = math.fsum(leaving.work(host, m) for m in near)
+                work[host_id] = math.fsum(must_move.work(host, m) for m in near)
         return [(i, crowds[i]) for i in sorted(crowds, key=lambda i: (work[i], i))]
 
     def _placed_on_several(self, wanted: Wanted, among: Collection[str]) -> Rearrangement | None:
@@ -229,7 +229,7 @@ class Vacating:
         ways, host = [], self._site.hosts[host_id]
         for smallest_first in (False, True):
             moves = self._plan(host_id, smallest_first=smallest_first).of(host_id)
-            sizes = [leaving.share(host, move.movable) for move in moves]
+            sizes = [must_move.share(host, move.movable) for move in moves]
             levels = sorted(set(sizes))
             for least in levels if _weight(moves) > self._moves else levels[:1]:
                 ways.append([m for m, size in zip(moves, sizes, strict=True) if size >= least])
@@ -253,7 +253,7 @@ class Vacating:
             if needed is None:
                 return None
             made += [each for m in needed for each in by_id[m.reservation_id].every]
-        return Rearrangement(dict(chosen), placing_again.moved(made))
+        return Rearrangement(dict(chosen), move_plans.moved(made))
 
     def _on_several(
         self,
@@ -276,10 +276,10 @@ class Vacating:
             free = self._free[key] = FreeSpans(group, request, most, window, affinity)
         return free
 
-    def _group(self, hosts: Sequence[Host]) -> HostGroup:
+    def _group(self, hosts: Sequence[BookableHost]) -> HostGroup:
         return self._groups.setdefault(tuple(map(id, hosts)), HostGroup(hosts))
 
-    def _without(self, host_id: str, moves: Sequence[HostMove]) -> Host:
+    def _without(self, host_id: str, moves: Sequence[HostMove]) -> BookableHost:
         """A host that some reservations leave."""
         key = _key(host_id, moves)
         if key not in self._left:
@@ -292,7 +292,9 @@ class Vacating:
             self._times[key] = _times(moves, self._moves)
         return self._times[key]
 
-    def _all_vacated(self, plan: MovePlan, among: Collection[str], share: int) -> list[Host]:
+    def _all_vacated(
+        self, plan: MovePlan, among: Collection[str], share: int
+    ) -> list[BookableHost]:
         """Some hosts once all hosts of a plan were vacated.
 
         :param among: the ids of these hosts.
@@ -300,7 +302,7 @@ class Vacating:
         wanted = set(among)
         return [self._vacated(plan, i, share) for i in self._site.hosts if i in wanted]
 
-    def _vacated(self, plan: MovePlan, host_id: str, share: int) -> Host:
+    def _vacated(self, plan: MovePlan, host_id: str, share: int) -> BookableHost:
         """A host once all hosts of a plan were vacated."""
         moves = _first(plan.of(host_id), share)
         return self._without(host_id, moves) if moves else plan.fuller(host_id)
@@ -348,7 +350,7 @@ class Vacating:
 
     @property
     def _moves_anything(self) -> bool:
-        """Whether any reservation can be placed again."""
+        """Whether any reservation can be moved."""
         return self._moves > 0 and self._site.horizon is not None
 
 
@@ -360,8 +362,10 @@ def _near(movables: Iterable[Movable], wanted: Wanted) -> list[Movable]:
     return [m for m in movables if any(m.span.overlaps(span) for span in wanted.spans)]
 
 
-def _crowd(host: Host, near: Sequence[Movable], wanted: Wanted, count: int) -> Crowd:
-    return Crowd(host, near, wanted.request, wanted.spans, count)
+def _crowd(
+    host: BookableHost, near: Sequence[Movable], wanted: Wanted, count: int
+) -> MovablesOnHost:
+    return MovablesOnHost(host, near, wanted.request, wanted.spans, count)
 
 
 def _weight(moves: Iterable[HostMove]) -> int:

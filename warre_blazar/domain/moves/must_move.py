@@ -7,13 +7,13 @@ from typing import NamedTuple
 from warre_blazar import times
 from warre_blazar.domain import timeline
 from warre_blazar.domain.flavors.request_groups import PlacementRequest
+from warre_blazar.domain.hosts.bookable_host import BookableHost
 from warre_blazar.domain.hosts.holdings import Remainder
-from warre_blazar.domain.hosts.hosts import Host
 from warre_blazar.domain.timeline import Span
 
 
 class Movable(NamedTuple):
-    """A reservation that hasn't begun, so that it can be placed again."""
+    """A reservation that hasn't begun, so that it can be moved."""
 
     reservation_id: str
     request: PlacementRequest
@@ -30,13 +30,13 @@ class Movable(NamedTuple):
         return frozenset(self.hosts if self.affinity is False else [host_id])
 
 
-def without(host: Host, movables: Iterable[Movable]) -> Host:
+def without(host: BookableHost, movables: Iterable[Movable]) -> BookableHost:
     """A host without some reservations."""
     ids = {movable.reservation_id for movable in movables}
     return host.holding([held for held in host.holdings if held.reservation_id not in ids])
 
 
-def fits(host: Host, request: PlacementRequest, spans: Sequence[Span], count: int) -> bool:
+def fits(host: BookableHost, request: PlacementRequest, spans: Sequence[Span], count: int) -> bool:
     """Whether instances fit on a host, with everything booked on it, throughout some spans."""
     if any(host.room(request, span) < count for span in spans):
         return False
@@ -54,7 +54,7 @@ class _Taker(NamedTuple):
     amounts: Sequence[tuple[int, int]]
 
 
-class Crowd:
+class MovablesOnHost:
     """The reservations on a host that may leave it, so that instances fit.
 
     For each column that limits the instances (``counting``), it is worked out once what is left of
@@ -63,7 +63,7 @@ class Crowd:
 
     def __init__(
         self,
-        host: Host,
+        host: BookableHost,
         near: Sequence[Movable],
         request: PlacementRequest,
         spans: Sequence[Span],
@@ -214,9 +214,9 @@ class Crowd:
 class WayIn:
     """A host on which instances may fit once some reservations have left it."""
 
-    def __init__(self, host_id: str, crowd: Crowd, needed: Sequence[Movable]) -> None:
+    def __init__(self, host_id: str, crowd: MovablesOnHost, needed: Sequence[Movable]) -> None:
         """
-        :param needed: the result of ``Crowd.by_columns``.
+        :param needed: the result of ``MovablesOnHost.by_columns``.
         """
         self.host_id, self._crowd = host_id, crowd
         #: The reservations that must leave.
@@ -224,11 +224,11 @@ class WayIn:
 
     @functools.cached_property
     def is_enough(self) -> bool:
-        """Whether the instances really fit then (``Crowd.is_enough``)."""
+        """Whether the instances really fit then (``MovablesOnHost.is_enough``)."""
         return self._crowd.is_enough(self.leaving)
 
 
-def share(host: Host, movable: Movable) -> float:
+def share(host: BookableHost, movable: Movable) -> float:
     """Which share of a host a reservation takes, of the resource class of which it is largest."""
     tree = host.tree
     shares = (
@@ -239,6 +239,6 @@ def share(host: Host, movable: Movable) -> float:
     return max(shares, default=0.0) * movable.hosts[host.id]
 
 
-def work(host: Host, movable: Movable) -> float:
+def work(host: BookableHost, movable: Movable) -> float:
     """What a reservation takes of a host, as a share of the host, times its hours."""
     return share(host, movable) * ((movable.span.end - movable.span.start) / times.HOUR)

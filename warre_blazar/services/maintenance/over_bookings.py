@@ -16,7 +16,7 @@ from oslo_utils import timeutils
 from sqlalchemy.orm import Session
 
 from warre_blazar import times
-from warre_blazar.db import flavors, foreseeing, generations, maintenance_windows, session
+from warre_blazar.db import flavors, foreseeing, generations, maintenance, session
 from warre_blazar.db.booking import instance_reservations, reservations
 from warre_blazar.db.hosts import allocations
 from warre_blazar.db.messages import outbox
@@ -26,13 +26,13 @@ from warre_blazar.domain.booking import reservation_states
 from warre_blazar.domain.booking.booking_conditions import BookingConditions
 from warre_blazar.domain.booking.quota import Amount
 from warre_blazar.domain.booking.reservation import Reservation
-from warre_blazar.domain.maintenance_window import Window
+from warre_blazar.domain.etags import NOT_SAID, Shown
+from warre_blazar.domain.maintenance import MaintenanceWindow
 from warre_blazar.domain.messages.notices import Kind, News
 from warre_blazar.domain.records.changes import REASON, Change, ChangeKind, MoveReason
 from warre_blazar.domain.running import execution, lease_states
 from warre_blazar.domain.running.lease import Lease
-from warre_blazar.domain.shown import NOT_SAID, Shown
-from warre_blazar.domain.slots.free_time import Own, Question
+from warre_blazar.domain.slots.free_time import ChangedReservation, Question
 from warre_blazar.domain.timeline import Span
 from warre_blazar.domain.window_meetings import Meeting, Outcome, OverBookings
 from warre_blazar.errors import exceptions
@@ -41,7 +41,7 @@ from warre_blazar.services.booking.change_decision import ProposedChange
 from warre_blazar.services.hosts import new_hosts
 from warre_blazar.services.maintenance import maintenance_windows as windows
 from warre_blazar.services.messages import lease_notices
-from warre_blazar.services.moves import making_room, moving
+from warre_blazar.services.moves import for_bookings, off_hosts
 from warre_blazar.services.slots import free_slots
 
 LOG = logging.getLogger(__name__)
@@ -51,7 +51,7 @@ _FAILURES = (exceptions.WarreError, *session.FAILURES)
 
 
 @dataclasses.dataclass(frozen=True)
-class Over:
+class OverBookingsRequest:
     """What is done with the reservations that a window meets, and under which conditions."""
 
     choice: OverBookings
@@ -77,11 +77,11 @@ def create(
     note: str | None,
     flavor_ids: Iterable[str],
     host_refs: Iterable[str],
-    over: Over,
+    over: OverBookingsRequest,
     window_id: str | None = None,
     *,
     dry_run: bool = False,
-) -> tuple[Window, list[Meeting]]:
+) -> tuple[MaintenanceWindow, list[Meeting]]:
     """Create a maintenance window, and move or end the reservations that it meets.
 
     :param dry_run: whether to write nothing, and to return what would be done.
@@ -89,7 +89,7 @@ def create(
     :raises WarreError: the errors of ``maintenance_windows.create``. Nothing is written.
     """
 
-    def make() -> Window:
+    def make() -> MaintenanceWindow:
         return windows.create(
             span,
             note,
@@ -106,18 +106,18 @@ def create(
 def update(
     window_id: str,
     values: Mapping[str, Any],
-    over: Over,
+    over: OverBookingsRequest,
     shown: Shown = NOT_SAID,
     *,
     dry_run: bool = False,
     must_close: bool = False,
-) -> tuple[Window, list[Meeting]]:
+) -> tuple[MaintenanceWindow, list[Meeting]]:
     """Change a maintenance window, and move or end the reservations that it meets then.
 
     The parameters, results and errors are those of ``create`` and ``maintenance_windows.update``.
     """
 
-    def make() -> Window:
+    def make() -> MaintenanceWindow:
         return windows.update(
             window_id,
             values,
@@ -131,21 +131,25 @@ def update(
 
 
 def _made(
-    make: Callable[[], Window], over: Over, note: str | None, *, dry_run: bool
-) -> tuple[Window, list[Meeting]]:
-    def cleared() -> tuple[Window, list[Meeting]]:
+    make: Callable[[], MaintenanceWindow],
+    over: OverBookingsRequest,
+    note: str | None,
+    *,
+    dry_run: bool,
+) -> tuple[MaintenanceWindow, list[Meeting]]:
+    def cleared() -> tuple[MaintenanceWindow, list[Meeting]]:
         window = make()
         return window, clear(window, over)
 
     new_hosts.read()
     if dry_run or over.writes_nothing:
         with session.reader() as db:
-            maintenance_windows.compare_note(db, note)
+            maintenance.compare_note(db, note)
         return foreseeing.foreseen(cleared, over.conditions.cleaning)
     return cleared()
 
 
-def clear(window: Window, over: Over) -> list[Meeting]:
+def clear(window: MaintenanceWindow, over: OverBookingsRequest) -> list[Meeting]:
     """Move or end the reservations that a window meets, each in a transaction of its own.
 
     :returns: the reservations as they were before, and what became of them. With the choice
@@ -156,7 +160,7 @@ def clear(window: Window, over: Over) -> list[Meeting]:
     with session.reader() as db:
         flavor_ids = [flavor_id for flavor_id, _ in window.flavors]
         host_ids = [host_id for host_id, _ in window.hosts]
-        found = maintenance_windows.met(db, flavor_ids, host_ids, window.span)
+        found = maintenance.met(db, flavor_ids, host_ids, window.span)
         by_id = flavors.get_many(db, {item.flavor_id for item in found})
     meetings = []
     for item in found:
@@ -168,7 +172,7 @@ def clear(window: Window, over: Over) -> list[Meeting]:
 _Result = tuple[Outcome, Span, str | None]
 
 
-def _cleared(item: Reservation, window: Window, over: Over) -> _Result:
+def _cleared(item: Reservation, window: MaintenanceWindow, over: OverBookingsRequest) -> _Result:
     """Clear a window of one reservation, as far as the operator's choice allows."""
     is_unbegun = item.state == reservation_states.ALLOCATED
     try:
@@ -196,7 +200,7 @@ def _cleared(item: Reservation, window: Window, over: Over) -> _Result:
     return Outcome.LEFT, item.span, reason
 
 
-def _moved(item: Reservation, window: Window, over: Over) -> str | None:
+def _moved(item: Reservation, window: MaintenanceWindow, over: OverBookingsRequest) -> str | None:
     """Move a reservation to hosts that the window doesn't close.
 
     :returns: why some or all of it stays, as a clause. None: all of it moved.
@@ -204,17 +208,19 @@ def _moved(item: Reservation, window: Window, over: Over) -> str | None:
     closed = {host_id for host_id, _ in window.hosts}
     if not closed or _closes_flavor(window, item):
         return "the window closes its flavor"
-    leaving = moving.Leaving(MoveReason.MAINTENANCE, closed, over.user_id)
-    return moving.relocate(item.reservation_id, over.conditions, over.now, leaving).why_stays
+    leaving = off_hosts.Leaving(MoveReason.MAINTENANCE, closed, over.user_id)
+    return off_hosts.relocate(item.reservation_id, over.conditions, over.now, leaving).why_stays
 
 
-def _closes_flavor(window: Window, item: Reservation) -> bool:
+def _closes_flavor(window: MaintenanceWindow, item: Reservation) -> bool:
     """Whether a window closes the reservation's flavor, so that other hosts are of no use."""
     return any(flavor_id == item.flavor_id for flavor_id, _ in window.flavors)
 
 
 @session.retried
-def _postponed(item: Reservation, why_stays: str, over: Over) -> tuple[Span | None, str | None]:
+def _postponed(
+    item: Reservation, why_stays: str, over: OverBookingsRequest
+) -> tuple[Span | None, str | None]:
     """Move a reservation to the earliest later time that its owner has allowed.
 
     Its length and its number of instances stay, and so does what it takes of its project's quota.
@@ -241,9 +247,9 @@ def _postponed(item: Reservation, why_stays: str, over: Over) -> tuple[Span | No
         place = decision.place
         if place is None or decision.growth != Amount():
             return None, "its new time would need more quota"
-        generations.claim_hosts(db, place.hosts)
-        generations.claim_flavor(db, place.flavor)
-        making_room.write(db, place.placed_again, place.flavor.id)
+        generations.increase_hosts(db, place.hosts)
+        generations.increase_flavor(db, place.flavor)
+        for_bookings.write(db, place.placed_again, place.flavor.id)
         allocations.reallocate(db, reservation.reservation_id, place.chosen)
         instance_reservations.set_amounts(
             db, reservation.reservation_id, reservation.shape, place.chosen
@@ -284,7 +290,7 @@ def _is_claimed(lease: Lease) -> bool:
     return execution.claim_state(lease.claim) is not lease_states.ClaimState.NONE
 
 
-def _next_time(db: Session, reservation: Reservation, over: Over) -> Span | None:
+def _next_time(db: Session, reservation: Reservation, over: OverBookingsRequest) -> Span | None:
     """The earliest time after a reservation's own to which its owner allows to move it."""
     if not reservation.movable_hours:
         return None
@@ -302,7 +308,7 @@ def _next_time(db: Session, reservation: Reservation, over: Over) -> Span | None
         affinity=reservation.affinity,
         least=length,
         device_rules=over.conditions.device_rules,
-        own=Own(reservation),
+        own=ChangedReservation(reservation),
         moves=over.conditions.moves,
     )
     free = free_slots.spans(db, flavor, question)
@@ -310,7 +316,7 @@ def _next_time(db: Session, reservation: Reservation, over: Over) -> Span | None
 
 
 @session.retried
-def _ended(item: Reservation, at: datetime.datetime, over: Over) -> Span | None:
+def _ended(item: Reservation, at: datetime.datetime, over: OverBookingsRequest) -> Span | None:
     """Let a reservation end at the start of a window, or now if the window has begun.
 
     :returns: the reservation's new time. None: it doesn't begin before the window, its lease has
@@ -332,7 +338,7 @@ def _ended(item: Reservation, at: datetime.datetime, over: Over) -> Span | None:
 
 
 def _reschedule(
-    db: Session, reservation: Reservation, lease: Lease, span: Span, over: Over
+    db: Session, reservation: Reservation, lease: Lease, span: Span, over: OverBookingsRequest
 ) -> None:
     """Write a reservation's new time, and tell it to its owner.
 

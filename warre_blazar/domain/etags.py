@@ -13,7 +13,7 @@ from typing import Any
 
 from warre_blazar.domain.booking.reservation import Reservation
 from warre_blazar.domain.flavors.flavor import Flavor
-from warre_blazar.domain.maintenance_window import Window
+from warre_blazar.domain.maintenance import MaintenanceWindow
 from warre_blazar.errors import exceptions
 from warre_blazar.fields import flavors, others, reservations
 from warre_blazar.fields.declaration import Resource, changeable
@@ -30,20 +30,20 @@ _TAG = re.compile(rf"{_PAIR}(?:\.{_PAIR})*(?:-\w+)?", re.ASCII)
 
 def of_flavor(item: Flavor) -> Values:
     """The fields of a flavor that a PATCH can change."""
-    return in_json(flavors.Flavor, item.values)
+    return in_json(flavors.FlavorFields, item.values)
 
 
 def of_reservation(item: Reservation) -> Values:
     """The fields of a reservation that a PATCH can change."""
     values = {**vars(item), **vars(item.span), **vars(item.labels)}
-    return in_json(reservations.Reservation, values)
+    return in_json(reservations.ReservationFields, values)
 
 
-def of_window(item: Window) -> Values:
+def of_window(item: MaintenanceWindow) -> Values:
     """The fields of a maintenance window that a PATCH can change."""
     closed = {"flavor_ids": item.flavors, "host_ids": item.hosts}
     ids = {name: sorted(each_id for each_id, _ in pairs) for name, pairs in closed.items()}
-    return in_json(others.Window, {**vars(item), **vars(item.span), **ids})
+    return in_json(others.WindowFields, {**vars(item), **vars(item.span), **ids})
 
 
 def in_json(resource: type[Resource], values: Mapping[str, Any]) -> Values:

@@ -11,8 +11,8 @@ from tests.unit.domain.choosing import choose
 from tests.unit.domain.clock import level_at, longest, minutes, span, spans
 from tests.unit.domain.shapes import shape
 from warre_blazar.domain.flavors.request_groups import PlacementRequest
+from warre_blazar.domain.hosts.bookable_host import BookableHost
 from warre_blazar.domain.hosts.holdings import Holding
-from warre_blazar.domain.hosts.hosts import Host
 from warre_blazar.domain.hosts.placing import Packing, around, free_spans, kept
 from warre_blazar.domain.hosts.providers import Inventory
 
@@ -35,7 +35,7 @@ def host(number=1, **values):
         "traits": frozenset(),
         "holdings": (),
     }
-    return Host(**{**defaults, **values})
+    return BookableHost(**{**defaults, **values})
 
 
 def held(start, end, resources, reservation="other"):

@@ -11,7 +11,7 @@ from blazar.db import api as db_api
 from oslo_db import exception as db_exc
 from oslo_utils import timeutils
 
-from warre_blazar import texts, times, waiting
+from warre_blazar import texts, timer, times
 from warre_blazar.db import session
 from warre_blazar.db.running import executions, lease_workers, leases
 from warre_blazar.domain.booking import reservation_states
@@ -48,7 +48,7 @@ def seen(probe: Callable[[], T | None], not_known: exceptions.NoAnswer) -> T | N
             failure = error
             return None
 
-    found = waiting.until(read, times.SEEN_WITHIN, times.PROBED_EVERY)
+    found = timer.until(read, times.SEEN_WITHIN, times.PROBED_EVERY)
     if found is None and failure is not None:
         raise not_known from failure
     return found
@@ -105,7 +105,7 @@ def _called(
     :raises ReservationNotFound: the lease has been deleted meanwhile.
     """
     lease_id = reservation.lease_id
-    deadline = waiting.now() + times.FREE_WITHIN
+    deadline = timer.now() + times.FREE_WITHIN
     was_free = False
     while True:
         try:
@@ -116,8 +116,8 @@ def _called(
             # If the lease is free now, the manager may have refused because of a start that has
             # finished since. So the manager is called once more.
             was_free = _is_free(lease_id)
-            left = deadline - waiting.now()
-            if not waiting.until(lambda: _is_free(lease_id), left, times.PROBED_EVERY):
+            left = deadline - timer.now()
+            if not timer.until(lambda: _is_free(lease_id), left, times.PROBED_EVERY):
                 raise
         if db_api.lease_get(lease_id) is None:
             raise exceptions.ReservationNotFound(reservation.id)
@@ -137,7 +137,7 @@ def settle(reservation: Reservation, error: exceptions.WarreError) -> str | None
     if not isinstance(error, exceptions.Refused):
         # Blazar wrote ERROR before it answered, but the database node of this process may not show
         # ERROR yet.
-        waiting.until(
+        timer.until(
             lambda: _has_come_to_rest(reservation.lease_id),
             times.SEEN_WITHIN,
             times.PROBED_EVERY,

@@ -27,12 +27,12 @@ from warre_blazar.domain.series.series import (
 )
 from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import exceptions
-from warre_blazar.openstack.turns import READING
+from warre_blazar.openstack.locks import READING
 from warre_blazar.services.booking import admission, dry_run, lookup, quotas
 from warre_blazar.services.booking.through_manager import creation, deletion
-from warre_blazar.services.booking.through_manager.manager_calls import seen
+from warre_blazar.services.booking.through_manager.calls import seen
 from warre_blazar.services.caller import Caller
-from warre_blazar.services.series import steps
+from warre_blazar.services.series import progress
 
 LOG = logging.getLogger(__name__)
 
@@ -59,17 +59,17 @@ class Occurrences:
 
     def request(self, span: Span) -> admission.BookingRequest:
         """The booking of one of them."""
-        item, lesson = self.series, self.series.lesson
+        item, booking = self.series, self.series.booking
         return admission.BookingRequest(
             project_id=item.project_id,
-            flavor=lesson.flavor,
-            count=lesson.count,
+            flavor=booking.flavor,
+            count=booking.count,
             span=span,
             now=timeutils.utcnow(),
             conditions=self.conditions,
-            affinity=lesson.affinity,
-            labels=lesson.labels,
-            before_end=lesson.before_end,
+            affinity=booking.affinity,
+            labels=booking.labels,
+            before_end=booking.before_end,
             series=SeriesWork(item.id, item.work_id),
         )
 
@@ -85,7 +85,7 @@ def foresee(asked: Occurrences) -> SeriesOutcome:
     :raises FlavorNotFound, FlavorNotAccessible, FlavorAmbiguous, LimitsNotRegistered,
         ServiceUnavailable: no decision is possible.
     """
-    lookup.check_labels(asked.series.lesson.labels)
+    lookup.check_labels(asked.series.booking.labels)
     refused, taken = [], Amount()
     for span in asked.spans:
         request = asked.request(span)
@@ -137,12 +137,12 @@ def create(caller: Caller, asked: Occurrences) -> SeriesOutcome:
     :raises SeriesEnded: somebody has ended the series meanwhile.
     :raises WarreError: another error. In that case nothing is booked.
     """
-    lookup.check_labels(asked.series.lesson.labels)
+    lookup.check_labels(asked.series.booking.labels)
     first = admission.decide(asked.request(asked.spans[0]))
-    lesson = dataclasses.replace(asked.series.lesson, flavor=first.flavor.id)
-    asked = dataclasses.replace(asked, series=dataclasses.replace(asked.series, lesson=lesson))
+    booking = dataclasses.replace(asked.series.booking, flavor=first.flavor.id)
+    asked = dataclasses.replace(asked, series=dataclasses.replace(asked.series, booking=booking))
     _check_all(asked)
-    return _book(caller, dataclasses.replace(asked, series=steps.begin(asked.series)))
+    return _book(caller, dataclasses.replace(asked, series=progress.begin(asked.series)))
 
 
 def extend(caller: Caller, asked: Occurrences) -> SeriesOutcome:
@@ -152,14 +152,14 @@ def extend(caller: Caller, asked: Occurrences) -> SeriesOutcome:
     :raises WarreError: as for ``create``.
     """
     _check_all(asked)
-    return _book(caller, dataclasses.replace(asked, series=steps.begin_extension(asked.series)))
+    return _book(caller, dataclasses.replace(asked, series=progress.begin_extension(asked.series)))
 
 
 def _check_all(asked: Occurrences) -> None:
     """Refuse beforehand what can't be booked as a whole, if it is all or none."""
     if not asked.series.all_or_none:
         return
-    with READING.turn("reading"):
+    with READING.held("reading"):
         refused = foresee(asked).refused
     if refused:
         raise _error(asked, refused)
@@ -190,7 +190,7 @@ def _book_each(caller: Caller, asked: Occurrences) -> SeriesOutcome:
     item, booked = asked.series, 0
     refused: list[RefusedOccurrence] = []
     for number, span in enumerate(asked.spans, asked.before + 1):
-        item = steps.tries(item, number)
+        item = progress.tries(item, number)
         request = asked.request(span)
         try:
             _book_one(caller, request)
@@ -206,7 +206,7 @@ def _book_each(caller: Caller, asked: Occurrences) -> SeriesOutcome:
         else:
             booked += 1
     if refused:
-        with READING.turn("reading"):
+        with READING.held("reading"):
             refused = _with_next_starts(asked, refused)
     if refused and (item.all_or_none or not booked):
         _undo(caller, item)
@@ -231,9 +231,9 @@ def _book_one(caller: Caller, request: admission.BookingRequest) -> None:
 def _finished(item: BookedSeries) -> BookedSeries:
     """The series with what was booked, also if the database fails after it has written that."""
     try:
-        return steps.finish(item)
+        return progress.finish(item)
     except session.FAILURES:
-        found = seen(lambda: steps.find(item.id), _no_answer(item))
+        found = seen(lambda: progress.find(item.id), _no_answer(item))
         if found and (found.status, found.work_id) == (SeriesStatus.BOOKED, item.work_id):
             return found
         raise
@@ -255,7 +255,7 @@ def document(item: RefusedOccurrence) -> dict[str, object]:
 
 def _undo(caller: Caller, item: BookedSeries) -> None:
     """Delete what a request has booked. What can't be deleted now is left to the managers."""
-    if undone := steps.undo(item):
+    if undone := progress.undo(item):
         _clear(caller, undone)
 
 
@@ -268,8 +268,8 @@ def end(caller: Caller, series_id: str, *, running: bool) -> bool:
     :raises NoAnswer: the database has failed on the way. A manager deletes the rest, if the end was
         written.
     """
-    with _known(steps.get(series_id)):
-        return _clear(caller, steps.end(series_id, running=running))
+    with _known(progress.get(series_id)):
+        return _clear(caller, progress.end(series_id, running=running))
 
 
 def _clear(caller: Caller, item: BookedSeries) -> bool:
@@ -277,22 +277,22 @@ def _clear(caller: Caller, item: BookedSeries) -> bool:
 
     :returns: whether all of it is deleted.
     """
-    for reservation in steps.left_to_delete(item):
-        if not steps.touch(item):
+    for reservation in progress.left_to_delete(item):
+        if not progress.touch(item):
             return False
         if _still_to_delete(item, reservation):
             try:
                 deletion.delete(caller, reservation)
             except exceptions.WarreError as error:
                 LOG.info("Reservation %s can't be deleted yet: %s", reservation.id, error.message)
-    return steps.close(item)
+    return progress.close(item)
 
 
 def _still_to_delete(item: BookedSeries, reservation: Reservation) -> bool:
     """Whether a reservation hasn't begun since it was read, unless running ones go too."""
     if item.status is SeriesStatus.UNDOING or item.ends_running:
         return True
-    return any(each.id == reservation.id for each in steps.left_to_delete(item))
+    return any(each.id == reservation.id for each in progress.left_to_delete(item))
 
 
 def next_spans(

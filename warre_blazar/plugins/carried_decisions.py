@@ -10,7 +10,7 @@ import contextlib
 import contextvars
 from collections.abc import Iterator
 
-from warre_blazar.domain.hosts.hosts import Host
+from warre_blazar.domain.hosts.bookable_host import BookableHost
 from warre_blazar.services.booking.admission import BookingDecision, BookingRequest
 
 #: The decisions of the request that creates a lease in this thread. None while this
@@ -42,7 +42,7 @@ def count() -> int:
     return len(_decisions.get() or ())
 
 
-def host(host_id: str) -> Host | None:
+def host(host_id: str) -> BookableHost | None:
     """A host as it was read for a decision of this request; None if no decision is carried."""
     chosen = (h for d in _decisions.get() or () if d.place for h in d.place.hosts)
     return next((each for each in chosen if each.id == host_id), None)

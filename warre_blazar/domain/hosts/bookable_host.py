@@ -1,4 +1,5 @@
-"""Computes the room on a host, from a snapshot of the host and of what is already booked on it."""
+"""Computes the room on a host, from what was read about the host and about what is already booked
+on it."""
 
 import dataclasses
 import functools
@@ -17,7 +18,7 @@ from warre_blazar.domain.timeline import JointLevels, Levels
 
 
 @dataclasses.dataclass(frozen=True)
-class Host:
+class BookableHost:
     """A reservable host.
 
     ``properties`` are Blazar's columns and extra capabilities of the host, by name.
@@ -181,7 +182,7 @@ class Host:
         capacities = [tree.capacity(cls) for cls in request.amounts]
         return RoomQuestion(request, capacities, counting.plan(tree, request, held))
 
-    def holding(self, holdings: Sequence[Holding]) -> "Host":
+    def holding(self, holdings: Sequence[Holding]) -> "BookableHost":
         """A copy of the host with other holdings."""
         copy = dataclasses.replace(self, holdings=holdings)
         # The copy has the same providers. So it keeps what was computed from them.
@@ -189,7 +190,7 @@ class Host:
             copy.__dict__[name] = self.__dict__[name]
         return copy
 
-    def without(self, reservation_id: str) -> "Host":
+    def without(self, reservation_id: str) -> "BookableHost":
         """A copy of the host without the holdings of one reservation."""
         return self.holding([h for h in self.holdings if h.reservation_id != reservation_id])
 

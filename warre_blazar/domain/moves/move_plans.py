@@ -15,10 +15,10 @@ import itertools
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from warre_blazar.domain.flavors.request_groups import PlacementRequest
+from warre_blazar.domain.hosts.bookable_host import BookableHost
 from warre_blazar.domain.hosts.holdings import Holding
-from warre_blazar.domain.hosts.hosts import Host
-from warre_blazar.domain.moves import leaving
-from warre_blazar.domain.moves.leaving import Crowd, Movable, WayIn
+from warre_blazar.domain.moves import must_move
+from warre_blazar.domain.moves.must_move import Movable, MovablesOnHost, WayIn
 from warre_blazar.domain.timeline import Levels, Span
 
 #: How many hosts a plan looks at to find one that others could leave for a reservation.
@@ -34,7 +34,7 @@ STEPS = 100_000
 class MoveLimits:
     """How much may be done to make room for one booking."""
 
-    #: How many reservations may be placed again.
+    #: How many reservations may be moved.
     moves: int
     #: How many hosts a plan looks at to find one that others could leave for a reservation.
     breadth: int = BREADTH
@@ -48,7 +48,7 @@ class Rearrangement:
 
     #: The instances of the booking by host id.
     chosen: dict[str, int]
-    #: By reservation id, the instances by host id of each reservation that is placed again.
+    #: By reservation id, the instances by host id of each reservation that is moved.
     moved: dict[str, dict[str, int]]
 
 
@@ -86,7 +86,7 @@ class MovableHosts:
     """All hosts, with everything that is booked on them, and the reservations that can move."""
 
     def __init__(
-        self, hosts: Iterable[Host], movables: Iterable[Movable], breadth: int = BREADTH
+        self, hosts: Iterable[BookableHost], movables: Iterable[Movable], breadth: int = BREADTH
     ) -> None:
         """
         :param breadth: as in ``MoveLimits``.
@@ -102,7 +102,7 @@ class MovableHosts:
                 self._on[host_id].append(movable)
         #: The time of all movable reservations. None if there are none.
         self.horizon = functools.reduce(Span.hull, spans) if spans else None
-        self._lowest: dict[PlacementRequest, _Lowest] = {}
+        self._lowest: dict[PlacementRequest, _LowestRoom] = {}
         self._orders: dict[PlacementRequest, list[str]] = {}
         self._with_room: dict[str, Iterator[tuple[str, int]]] = {}
         self._all_left: dict[tuple[str, Span], Levels] = {}
@@ -114,7 +114,7 @@ class MovableHosts:
         if found is None:
             host = self.hosts[host_id]
             found = self._sorted[host_id] = sorted(
-                self.there(host_id), key=lambda m: (-leaving.work(host, m), m.reservation_id)
+                self.there(host_id), key=lambda m: (-must_move.work(host, m), m.reservation_id)
             )
         return found
 
@@ -132,12 +132,12 @@ class MovableHosts:
             order = self._orders[request] = [host.id for host in hosts]
         return order
 
-    def lowest(self, request: PlacementRequest) -> "_Lowest":
+    def lowest(self, request: PlacementRequest) -> "_LowestRoom":
         """Tells how many instances of a request fit on each host throughout a time."""
         lowest = self._lowest.get(request)
         if lowest is None:
             assert self.horizon is not None
-            lowest = self._lowest[request] = _Lowest(self.hosts, request, self.horizon)
+            lowest = self._lowest[request] = _LowestRoom(self.hosts, request, self.horizon)
         return lowest
 
     def with_room(self, movable: Movable) -> Iterator[tuple[str, int]]:
@@ -207,7 +207,7 @@ class MovableHosts:
         ]
         if not near:
             return None
-        crowd = Crowd(self.hosts[target], near, wanted.request, [wanted.span], count)
+        crowd = MovablesOnHost(self.hosts[target], near, wanted.request, [wanted.span], count)
         needed = crowd.by_columns(near)
         return None if needed is None else WayIn(target, crowd, needed)
 
@@ -254,15 +254,17 @@ class MovableHosts:
                     before = taken
         return Levels.changing(capacity, changes)
 
-    def without(self, host_id: str, moves: Iterable[HostMove]) -> Host:
+    def without(self, host_id: str, moves: Iterable[HostMove]) -> BookableHost:
         """A host that some reservations leave."""
-        return leaving.without(self.hosts[host_id], (move.movable for move in moves))
+        return must_move.without(self.hosts[host_id], (move.movable for move in moves))
 
 
-class _Lowest:
+class _LowestRoom:
     """How many instances of a request fit on hosts, beside what is booked on them."""
 
-    def __init__(self, hosts: Mapping[str, Host], request: PlacementRequest, horizon: Span) -> None:
+    def __init__(
+        self, hosts: Mapping[str, BookableHost], request: PlacementRequest, horizon: Span
+    ) -> None:
         self._hosts, self._request, self._horizon = hosts, request, horizon
         #: By host id, moments, and how many instances fit from each of them on.
         self._of: dict[str, tuple[Sequence[datetime.datetime], Sequence[int]]] = {}
@@ -308,7 +310,7 @@ class MovePlan:
         self._taken: dict[str, set[str]] = collections.defaultdict(set)
         #: The moves, by the id of the host that is vacated.
         self.moves: dict[str, list[HostMove]] = {}
-        self._fuller: dict[str, Host] = {}
+        self._fuller: dict[str, BookableHost] = {}
         #: For how many reservations a place was looked for.
         self.planned = 0
         for source in sources:
@@ -326,7 +328,7 @@ class MovePlan:
         """The moves from a host; none if the host isn't vacated."""
         return self.moves.get(host_id, ())
 
-    def fuller(self, host_id: str) -> Host:
+    def fuller(self, host_id: str) -> BookableHost:
         """A host that isn't vacated, with all that it may get."""
         host, added = self._site.hosts[host_id], self._added.get(host_id)
         if not added:

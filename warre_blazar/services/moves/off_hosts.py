@@ -19,14 +19,14 @@ from warre_blazar.db import flavors, generations, session
 from warre_blazar.db.booking import instance_reservations, reservations
 from warre_blazar.db.hosts import allocations, host_marks
 from warre_blazar.db.messages import outbox
-from warre_blazar.db.moves import healing
+from warre_blazar.db.moves import failed_hosts
 from warre_blazar.db.records import changes
 from warre_blazar.db.running import backings, leases
 from warre_blazar.domain import timeline
 from warre_blazar.domain.booking.booking_conditions import BookingConditions
 from warre_blazar.domain.booking.reservation import Reservation
 from warre_blazar.domain.hosts import placing
-from warre_blazar.domain.hosts.hosts import Host
+from warre_blazar.domain.hosts.bookable_host import BookableHost
 from warre_blazar.domain.messages import notices
 from warre_blazar.domain.messages.notices import News
 from warre_blazar.domain.records.changes import (
@@ -39,8 +39,8 @@ from warre_blazar.domain.records.changes import (
 from warre_blazar.domain.running import lease_states
 from warre_blazar.domain.running.execution import claim_state
 from warre_blazar.domain.running.lease import Lease
-from warre_blazar.services.moves import making_room
-from warre_blazar.services.moves.making_room import PlacedAgain
+from warre_blazar.services.moves import for_bookings
+from warre_blazar.services.moves.for_bookings import PlacedAgain
 
 #: The statuses of leases that nothing is working on.
 _STABLE = (lease_states.PENDING, lease_states.ACTIVE, lease_states.ERROR)
@@ -175,7 +175,7 @@ def _read(db: Session, reservation_id: str, leaving: Leaving) -> _Case | None:
     found = leases.read(db, [reservation.lease_id]) if reservation else []
     if reservation is None or not found:
         return None
-    failed = healing.failed_hosts(db)
+    failed = failed_hosts.failed_hosts(db)
     held = allocations.allocated(db, reservation_id)
     to_leave = {i: n for i, n in held.items() if i in (leaving.host_ids or failed)}
     return _Case(reservation, found[0], failed, held, to_leave, leaving)
@@ -186,7 +186,7 @@ class _Place:
     """Other hosts for the instances that must leave their present hosts."""
 
     #: The chosen hosts, as they were read.
-    hosts: list[Host]
+    hosts: list[BookableHost]
     #: Instances by host id. Empty if there is no room, or no need to move.
     chosen: Mapping[str, int]
     #: How many other hosts match the reservation's shape, without those in ``taken``.
@@ -206,7 +206,7 @@ def _elsewhere(
     if not case.to_leave or not windows:
         return _Place([], {})
     first, last = windows[0], windows[-1]
-    snapshot = allocations.snapshot(
+    booked = allocations.booked_hosts(
         db,
         reservation.flavor_id,
         reservation.shape,
@@ -217,8 +217,8 @@ def _elsewhere(
     # If the affinity is false, each instance needs a host of its own. So all present hosts are
     # avoided.
     avoided = case.held if reservation.affinity is False else case.to_leave
-    candidates = [host for host in snapshot.hosts if host.id not in avoided]
-    taken = sum(h.id in avoided and h.id not in case.to_leave for h in snapshot.hosts)
+    candidates = [host for host in booked.hosts if host.id not in avoided]
+    taken = sum(h.id in avoided and h.id not in case.to_leave for h in booked.hosts)
     count = sum(case.to_leave.values())
     wanted = placing.Wanted(
         reservation.shape.request,
@@ -235,7 +235,7 @@ def _elsewhere(
     )
     chosen, room = placing.choose(candidates, wanted, complete)
     if room < count:
-        made = making_room.search(
+        made = for_bookings.search(
             db,
             wanted,
             reservation.shape,
@@ -295,11 +295,11 @@ def _write_flags(db: Session, case: _Case, place: _Place, chosen: Mapping[str, i
     # give the reservation other hosts. The first of these transactions to commit increases the
     # flavor's generation, so the other transactions are tried again.
     flavor = flavors.get_many(db, {reservation.flavor_id})[reservation.flavor_id]
-    generations.claim_flavor(db, flavor)
+    generations.increase_flavor(db, flavor)
     if missing and not reservation.missing_resources:
         lost = News(notices.Kind.HOST_LOST, timeutils.utcnow())
         outbox.add(db, outbox.of_reservations([reservation.reservation_id]), lost)
-    healing.set_flags(
+    failed_hosts.set_flags(
         db,
         case.lease,
         reservation.reservation_id,
@@ -323,9 +323,9 @@ def _write_hosts(db: Session, case: _Case, place: _Place, chosen: Mapping[str, i
     :param chosen: instances by host id after the move.
     """
     reservation_id = case.reservation.reservation_id
-    generations.claim_hosts(db, place.hosts)
+    generations.increase_hosts(db, place.hosts)
     # The reservation's own flavor was claimed with its flags.
-    making_room.write(db, place.placed_again, case.reservation.flavor_id)
+    for_bookings.write(db, place.placed_again, case.reservation.flavor_id)
     allocations.reallocate(db, reservation_id, chosen)
     instance_reservations.set_amounts(db, reservation_id, case.reservation.shape, chosen)
     backings.half_close(db, reservation_id)

@@ -18,11 +18,11 @@ from warre_blazar.db.records import changes
 from warre_blazar.domain.booking.booking_conditions import BookingConditions
 from warre_blazar.domain.flavors.devices import Rules
 from warre_blazar.domain.flavors.flavor import Flavor, Shape
-from warre_blazar.domain.hosts.hosts import Host
+from warre_blazar.domain.hosts.bookable_host import BookableHost
 from warre_blazar.domain.hosts.placing import Wanted
-from warre_blazar.domain.moves.leaving import Movable
-from warre_blazar.domain.moves.placing_again import MoveLimits, Rearrangement
-from warre_blazar.domain.moves.vacating import Vacating
+from warre_blazar.domain.moves.move_plans import MoveLimits, Rearrangement
+from warre_blazar.domain.moves.must_move import Movable
+from warre_blazar.domain.moves.room_by_moves import RoomByMoves
 from warre_blazar.domain.records.changes import MoveReason, moved
 from warre_blazar.domain.timeline import Claim, Span
 
@@ -46,10 +46,10 @@ class PlacedAgain:
 
 @dataclasses.dataclass(frozen=True)
 class MadeRoom:
-    """Where a booking fits once other reservations are placed again."""
+    """Where a booking fits once other reservations are moved."""
 
     #: All hosts that the booking or one of the reservations gets or leaves, as they were read.
-    hosts: list[Host]
+    hosts: list[BookableHost]
     #: The instances of the booking by host id.
     chosen: dict[str, int]
     placed_again: tuple[PlacedAgain, ...]
@@ -119,14 +119,14 @@ def most(
 
 def vacating(
     db: Session,
-    reservable: Sequence[Host],
+    reservable: Sequence[BookableHost],
     moves: int,
     own: str | None = None,
-) -> Vacating:
-    """What hosts have room for if reservations are placed again.
+) -> RoomByMoves:
+    """What hosts have room for if reservations are moved.
 
     :param reservable: all reservable hosts, with everything that is booked on them from now on.
-    :param moves: how many reservations may be placed again for one booking.
+    :param moves: how many reservations may be moved for one booking.
     :param own: the id of a reservation. What it holds is left out.
     """
     return _site(db, reservable, moves, own).vacating
@@ -134,7 +134,7 @@ def vacating(
 
 def everything(
     db: Session, cleaning: datetime.timedelta, device_rules: Rules
-) -> tuple[list[Host], Mapping[str, Mapping[str, list[Claim]]]]:
+) -> tuple[list[BookableHost], Mapping[str, Mapping[str, list[Claim]]]]:
     """All reservable hosts and the claims on all flavors, from now on, as ``vacating`` needs them.
 
     The results are those of ``hosts.all_reservable_with_claims``.
@@ -148,14 +148,14 @@ def _from_now_on() -> Span:
 
 @dataclasses.dataclass(frozen=True)
 class _Site:
-    """All reservable hosts, and the reservations that can be placed again, as they were read."""
+    """All reservable hosts, and the reservations that can be moved, as they were read."""
 
-    hosts: Sequence[Host]
+    hosts: Sequence[BookableHost]
     #: By reservation id.
     held: Mapping[str, "_Held"]
     unbegun: Mapping[str, Unbegun]
     matching: "_Matching"
-    vacating: Vacating
+    vacating: RoomByMoves
 
 
 def _read(
@@ -172,7 +172,7 @@ def _read(
 
 def _site(
     db: Session,
-    reservable: Sequence[Host],
+    reservable: Sequence[BookableHost],
     moves: int,
     own: str | None,
     stays: str | None = None,
@@ -186,7 +186,7 @@ def _site(
         if each.reservation_id not in (own, stays)
     }
     matching = _Matching(reservable)
-    found = Vacating(reservable, _movables(unbegun, held, matching), MoveLimits(moves))
+    found = RoomByMoves(reservable, _movables(unbegun, held, matching), MoveLimits(moves))
     return _Site(reservable, held, unbegun, matching, found)
 
 
@@ -210,7 +210,7 @@ def _made(
 def _movables(
     unbegun: Mapping[str, Unbegun], held: Mapping[str, "_Held"], matching: "_Matching"
 ) -> list[Movable]:
-    """The reservations that can be placed again."""
+    """The reservations that can be moved."""
     return [
         Movable(
             reservation_id,
@@ -236,7 +236,7 @@ class _Held(NamedTuple):
     hosts: dict[str, int]
 
 
-def _held(reservable: Sequence[Host]) -> Mapping[str, _Held]:
+def _held(reservable: Sequence[BookableHost]) -> Mapping[str, _Held]:
     """What the hosts hold, by reservation id."""
     held: dict[str, _Held] = {}
     for host in reservable:
@@ -253,7 +253,7 @@ def _held(reservable: Sequence[Host]) -> Mapping[str, _Held]:
 class _Matching:
     """The ids of the hosts that match shapes. Thousands of reservations share a few shapes."""
 
-    def __init__(self, reservable: Sequence[Host]) -> None:
+    def __init__(self, reservable: Sequence[BookableHost]) -> None:
         self._reservable = reservable
         self._known: dict[int, frozenset[str]] = {}
 
@@ -273,12 +273,12 @@ def write(db: Session, placed_again: Sequence[PlacedAgain], claimed: str) -> Non
     """
     others = {each.flavor.id: each.flavor for each in placed_again if each.flavor.id != claimed}
     for _, flavor in sorted(others.items()):
-        generations.claim_flavor(db, flavor)
+        generations.increase_flavor(db, flavor)
     for each in sorted(placed_again, key=lambda one: one.unbegun.lease_id):
         reservation_id = each.unbegun.reservation_id
-        movables.claim(db, each.unbegun.lease_id, each.span)
+        movables.write_unbegun(db, each.unbegun.lease_id, each.span)
         allocations.reallocate(db, reservation_id, each.chosen)
         instance_reservations.set_amounts(db, reservation_id, each.unbegun.shape, each.chosen)
         changes.add(db, reservation_id, moved(timeutils.utcnow(), MoveReason.MADE_ROOM))
     if placed_again:
-        LOG.info("%s reservations were placed again to make room for another", len(placed_again))
+        LOG.info("%s reservations were moved to make room for another", len(placed_again))

@@ -9,15 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.unit.domain.clock import span, spans
-from tests.unit.domain.moves import test_placing_again as scene
+from tests.unit.domain.moves import test_move_plans as scene
 from warre_blazar.domain.hosts import placing
 from warre_blazar.domain.hosts.holdings import Holding
 from warre_blazar.domain.hosts.placing import Packing, Wanted
-from warre_blazar.domain.moves import placing_again
-from warre_blazar.domain.moves import vacating as vacating_module
-from warre_blazar.domain.moves.leaving import Movable
-from warre_blazar.domain.moves.placing_again import MovableHosts, MoveLimits
-from warre_blazar.domain.moves.vacating import Vacating
+from warre_blazar.domain.moves import move_plans
+from warre_blazar.domain.moves import room_by_moves as vacating_module
+from warre_blazar.domain.moves.move_plans import MovableHosts, MoveLimits
+from warre_blazar.domain.moves.must_move import Movable
+from warre_blazar.domain.moves.room_by_moves import RoomByMoves
 
 WINDOW = span(0, scene.LAST)
 EVERYWHERE = ("host0", "host1", "host2")
@@ -34,7 +34,7 @@ def site_of(reservations, begun):
     return hosts, [each for each in reservations if each.reservation_id not in begun]
 
 
-def fits(hosts, vacating: Vacating, wanted: Wanted) -> bool:
+def fits(hosts, vacating: RoomByMoves, wanted: Wanted) -> bool:
     _, room = placing.choose(hosts, wanted)
     return room == wanted.count or vacating.place(wanted, EVERYWHERE) is not None
 
@@ -46,13 +46,13 @@ BEGUN = st.sets(st.sampled_from([f"r{number}" for number in range(9)]), max_size
 @given(scene.sites(), BEGUN, st.integers(1, 8), st.integers(1, 3), AFFINITIES, st.integers(0, 4))
 def test_time_can_be_booked_if_and_only_if_it_is_shown(site, begun, vcpus, count, affinity, moves):
     hosts, movables = site_of(site, begun)
-    vacating, request = Vacating(hosts, movables, plans_only(moves)), scene.request(vcpus)
+    vacating, request = RoomByMoves(hosts, movables, plans_only(moves)), scene.request(vcpus)
     shown = placing.free_spans(hosts, request, count, WINDOW, affinity)
     shown += vacating.spans(request, count, EVERYWHERE, WINDOW, affinity)
     for each in EVERY_SPAN:
         wanted = Wanted(request, count, each, packing=Packing(affinity=affinity))
         # Each booking is decided with what is read then.
-        afresh = Vacating(hosts, movables, plans_only(moves))
+        afresh = RoomByMoves(hosts, movables, plans_only(moves))
         assert fits(hosts, afresh, wanted) == any(free.contains(each) for free in shown)
 
 
@@ -60,7 +60,7 @@ def test_time_can_be_booked_if_and_only_if_it_is_shown(site, begun, vcpus, count
 @given(scene.sites(), BEGUN, st.integers(1, 8), AFFINITIES, st.integers(0, 4), spans(scene.LAST))
 def test_most_is_the_largest_number_that_can_be_booked(site, begun, vcpus, affinity, moves, when):
     hosts, movables = site_of(site, begun)
-    vacating, request = Vacating(hosts, movables, plans_only(moves)), scene.request(vcpus)
+    vacating, request = RoomByMoves(hosts, movables, plans_only(moves)), scene.request(vcpus)
     packing = Packing(affinity=affinity)
     _, direct = placing.choose(hosts, Wanted(request, 9, when, packing=packing))
     most = vacating.most(request, EVERYWHERE, WINDOW, when, affinity, direct, 9)
@@ -79,7 +79,7 @@ def test_reservation_stays_where_it_is_if_and_only_if_that_is_shown(site, moves,
         return
     own, *others = site
     hosts = scene.world(3, others)
-    vacating = Vacating(hosts, others, plans_only(moves))
+    vacating = RoomByMoves(hosts, others, plans_only(moves))
     vacated = vacating.staying(own.hosts)
     shown = all(host.room(own.request, when) >= own.hosts[host.id] for host in vacated)
     wanted = Wanted(own.request, sum(own.hosts.values()), when, preferred=own.hosts)
@@ -117,7 +117,7 @@ def test_what_is_too_much_for_all_hosts_together_is_found_by_no_search(site, vcp
     wanted = Wanted(scene.request(vcpus), count, when)
     is_full = MovableHosts(hosts, movables).is_full(wanted.request, wanted.spans, count)
     with mock.patch.object(MovableHosts, "is_full", return_value=False):
-        if fits(hosts, Vacating(hosts, movables, MoveLimits(9)), wanted):
+        if fits(hosts, RoomByMoves(hosts, movables, MoveLimits(9)), wanted):
             assert not is_full
 
 
@@ -157,7 +157,7 @@ def test_no_more_leave_a_host_than_may_be_moved():
         for name, at in (("a", 0), ("b", 4), ("c", 8))
     ]
     hosts = scene.world(2, small, [(1, 1, span(0, 0))])
-    vacating = Vacating(hosts, small, plans_only(2))
+    vacating = RoomByMoves(hosts, small, plans_only(2))
     only = ("host0",)
     found = vacating.spans(scene.request(8), 1, only, WINDOW, None)
     assert found == [span(0, 8), span(4, 12)]
@@ -168,7 +168,7 @@ def test_no_more_leave_a_host_than_may_be_moved():
 def test_answer_ends_after_its_steps_and_bookings_do_not(monkeypatch):
     monkeypatch.setattr(vacating_module, "_MOST_STEPS", 1)
     movable = Movable("r0", scene.request(8), WINDOW, {"host0": 1}, EVERYWHERE)
-    vacating = Vacating(scene.world(3, [movable]), [movable], plans_only(4))
+    vacating = RoomByMoves(scene.world(3, [movable]), [movable], plans_only(4))
 
     def shown(vcpus: int) -> list:
         return vacating.spans(scene.request(vcpus), 1, ["host0"], WINDOW, None)
@@ -183,10 +183,10 @@ def test_answer_ends_after_its_steps_and_bookings_do_not(monkeypatch):
 
 
 def test_plan_ends_after_so_many_reservations(monkeypatch):
-    monkeypatch.setattr(placing_again, "_MOST_PLANNED", 1)
+    monkeypatch.setattr(move_plans, "_MOST_PLANNED", 1)
     movables = [
         Movable(f"r{n}", scene.request(2), WINDOW, {f"host{n}": 1}, EVERYWHERE) for n in range(2)
     ]
     site = MovableHosts(scene.world(3, movables), movables)
-    plan = placing_again.MovePlan(site, ["host0", "host1"])
+    plan = move_plans.MovePlan(site, ["host0", "host1"])
     assert (plan.planned, set(plan.moves)) == (1, {"host0"})

@@ -72,7 +72,7 @@ def _add(wait: Wait, most: int, is_exempt: bool) -> Wait:
     with session.claiming() as db:
         generation = generations.of_project(db, wait.project_id)
         wait = _checked(db, wait, most, is_exempt)
-        generations.claim_project(db, wait.project_id, generation)
+        generations.increase_project(db, wait.project_id, generation)
         waits.insert(db, wait)
     return wait
 

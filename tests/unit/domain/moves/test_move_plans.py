@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 
 from tests.unit.domain.clock import minutes, span, spans
 from warre_blazar.domain.flavors.request_groups import PlacementRequest
+from warre_blazar.domain.hosts.bookable_host import BookableHost
 from warre_blazar.domain.hosts.holdings import Holding
-from warre_blazar.domain.hosts.hosts import Host
 from warre_blazar.domain.hosts.placing import Packing, Wanted, choose
 from warre_blazar.domain.hosts.providers import Inventory
 from warre_blazar.domain.moves import chains
-from warre_blazar.domain.moves.leaving import Movable
-from warre_blazar.domain.moves.placing_again import MovableHosts, MoveLimits
-from warre_blazar.domain.moves.vacating import Vacating
+from warre_blazar.domain.moves.move_plans import MovableHosts, MoveLimits
+from warre_blazar.domain.moves.must_move import Movable
+from warre_blazar.domain.moves.room_by_moves import RoomByMoves
 
 LAST = 12
 CPUS = 8
@@ -30,7 +30,9 @@ def request(vcpus):
 
 def host(number, holdings=()):
     name = f"host{number}"
-    return Host(name, name, None, {}, {"VCPU": Inventory(CPUS)}, frozenset(), tuple(holdings))
+    return BookableHost(
+        name, name, None, {}, {"VCPU": Inventory(CPUS)}, frozenset(), tuple(holdings)
+    )
 
 
 def movable(name, vcpus, when, hosts, among=("host0", "host1", "host2"), affinity=None):
@@ -50,7 +52,7 @@ def world(count, reservations, fixed=()):
 
 def search(hosts, wanted, reservations, moves=10):
     everywhere = [host.id for host in hosts]
-    return Vacating(hosts, reservations, MoveLimits(moves)).place(wanted, everywhere)
+    return RoomByMoves(hosts, reservations, MoveLimits(moves)).place(wanted, everywhere)
 
 
 DAY = span(0, LAST)
@@ -83,12 +85,12 @@ def test_chain_clears_a_host_for_what_was_cleared_away():
     small = movable("small", 4, DAY, {"host1": 1}, among=("host1", "host2"))
     hosts = world(3, [large, small], [(2, 2, DAY)])
     wanted = Wanted(request(8), 1, DAY)
-    found = Vacating(hosts, [large, small], MoveLimits(10)).place(wanted, ["host0"])
+    found = RoomByMoves(hosts, [large, small], MoveLimits(10)).place(wanted, ["host0"])
     assert found.chosen == {"host0": 1}
     assert found.moved == {"large": {"host1": 1}, "small": {"host2": 1}}
 
 
-def row_of_hosts() -> tuple[list[Host], list[Movable]]:
+def row_of_hosts() -> tuple[list[BookableHost], list[Movable]]:
     """Each of three reservations can only be on its host and the next one. The last host is free.
 
     So each must move on before the one on the host before it can.
@@ -103,8 +105,8 @@ def row_of_hosts() -> tuple[list[Host], list[Movable]]:
 def test_chain_finds_room_where_the_plans_have_none():
     hosts, row = row_of_hosts()
     wanted = Wanted(request(8), 1, DAY)
-    assert Vacating(hosts, row, MoveLimits(3, steps=0)).place(wanted, ["host0"]) is None
-    found = Vacating(hosts, row, MoveLimits(3)).place(wanted, ["host0"])
+    assert RoomByMoves(hosts, row, MoveLimits(3, steps=0)).place(wanted, ["host0"]) is None
+    found = RoomByMoves(hosts, row, MoveLimits(3)).place(wanted, ["host0"])
     assert found.chosen == {"host0": 1}
     assert found.moved == {f"r{n}": {f"host{n + 1}": 1} for n in range(3)}
 
@@ -112,15 +114,15 @@ def test_chain_finds_room_where_the_plans_have_none():
 @pytest.mark.parametrize("limits", [MoveLimits(2), MoveLimits(3, steps=10)])
 def test_chain_ends_at_its_limits(limits):
     hosts, row = row_of_hosts()
-    assert Vacating(hosts, row, limits).place(Wanted(request(8), 1, DAY), ["host0"]) is None
+    assert RoomByMoves(hosts, row, limits).place(Wanted(request(8), 1, DAY), ["host0"]) is None
 
 
 def test_reservation_that_has_begun_keeps_its_hosts_by_a_chain():
     hosts, row = row_of_hosts()
     held = {"host0": 1}
     wanted = Wanted(request(8), 1, DAY, preferred=held)
-    assert Vacating(hosts, row, MoveLimits(3, steps=0)).keep(wanted) is None
-    found = Vacating(hosts, row, MoveLimits(3)).keep(wanted)
+    assert RoomByMoves(hosts, row, MoveLimits(3, steps=0)).keep(wanted) is None
+    found = RoomByMoves(hosts, row, MoveLimits(3)).keep(wanted)
     assert found.chosen == held
     assert set(found.moved) == {"r0", "r1", "r2"}
 
@@ -188,7 +190,7 @@ def test_every_minute_fits_if_a_reservation_stays_for_longer(site, more, moves):
     window = own.span.hull(more)
     count = sum(own.hosts.values())
     wanted = Wanted(own.request, count, window, preferred=own.hosts)
-    found = Vacating(world(3, others), others, MoveLimits(moves)).keep(wanted)
+    found = RoomByMoves(world(3, others), others, MoveLimits(moves)).keep(wanted)
     if found is None:
         return
     assert found.chosen == own.hosts
@@ -204,7 +206,7 @@ class Nothing(dict):
         pass
 
 
-class Forgetful(chains._Search):
+class Forgetful(chains._ChainSearch):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._known_rooms = Nothing()
@@ -240,7 +242,7 @@ def test_what_a_search_of_chains_remembers_changes_nothing(dice):
         return chains.place(MovableHosts(hosts, movables), wanted, among, limits)
 
     remembering = found()
-    with mock.patch.object(chains, "_Search", Forgetful):
+    with mock.patch.object(chains, "_ChainSearch", Forgetful):
         assert remembering == found()
 
 
@@ -251,7 +253,7 @@ def test_host_that_a_plan_cannot_clear_needs_no_plan(dice):
     wanted = Wanted(request(dice.randint(3, CPUS)), 1, dice.span())
 
     def found():
-        plans = Vacating(hosts, movables, MoveLimits(6, steps=0))
+        plans = RoomByMoves(hosts, movables, MoveLimits(6, steps=0))
         return plans.place(wanted, [host.id for host in hosts])
 
     skipping = found()

@@ -17,8 +17,8 @@ from warre_blazar.domain.booking.booking_conditions import BookingConditions
 from warre_blazar.domain.booking.quota import Rule
 from warre_blazar.domain.flavors.flavor import RESOURCE_TYPE
 from warre_blazar.domain.running.before_end import SiteRule
-from warre_blazar.edge import device_rules
 from warre_blazar.policies import reservations as policies
+from warre_blazar.site_rules import device_rules
 
 conf.register(cfg.CONF)
 cfg.CONF.import_opt("cleaning_time", "blazar.config")

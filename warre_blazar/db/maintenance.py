@@ -21,11 +21,11 @@ from warre_blazar.db.tables import (
 )
 from warre_blazar.db.tables import reservations as reservations_table
 from warre_blazar.domain.booking.reservation import Reservation
-from warre_blazar.domain.maintenance_window import Window
+from warre_blazar.domain.maintenance import MaintenanceWindow
 from warre_blazar.domain.timeline import Span
 
 
-def insert(db: Session, window: Window, now: datetime.datetime) -> None:
+def insert(db: Session, window: MaintenanceWindow, now: datetime.datetime) -> None:
     """Add a window and the lists of the flavors and hosts that it closes."""
     db.execute(
         maintenance_windows.insert().values(id=window.id, created_at=now, **_columns(window))
@@ -33,7 +33,7 @@ def insert(db: Session, window: Window, now: datetime.datetime) -> None:
     _bind(db, window)
 
 
-def update(db: Session, window: Window) -> None:
+def update(db: Session, window: MaintenanceWindow) -> None:
     """Replace a window and the lists of the flavors and hosts that it closes."""
     db.execute(
         maintenance_windows.update()
@@ -44,7 +44,7 @@ def update(db: Session, window: Window) -> None:
     _bind(db, window)
 
 
-def _columns(window: Window) -> dict[str, datetime.datetime | str | None]:
+def _columns(window: MaintenanceWindow) -> dict[str, datetime.datetime | str | None]:
     return {
         "start_date": window.span.start,
         "end_date": window.span.end,
@@ -52,7 +52,7 @@ def _columns(window: Window) -> dict[str, datetime.datetime | str | None]:
     }
 
 
-def _bind(db: Session, window: Window) -> None:
+def _bind(db: Session, window: MaintenanceWindow) -> None:
     rows = [{"window_id": window.id, "flavor_id": flavor_id} for flavor_id, _ in window.flavors]
     if rows:
         db.execute(window_flavors.insert(), rows)
@@ -79,7 +79,7 @@ ALL_FLAVORS = sa.true()
 
 def find(
     db: Session, window_id: str, visible: sa.ColumnElement[bool] = ALL_FLAVORS
-) -> Window | None:
+) -> MaintenanceWindow | None:
     """The window with this id, or None if it doesn't exist.
 
     :param visible: the same as for ``listing``.
@@ -101,7 +101,9 @@ def lock(db: Session, window_id: str) -> None:
     db.execute(query.with_for_update()).all()
 
 
-def not_over(db: Session, now: datetime.datetime) -> list[tuple[Window, datetime.datetime]]:
+def not_over(
+    db: Session, now: datetime.datetime
+) -> list[tuple[MaintenanceWindow, datetime.datetime]]:
     """The windows that haven't ended, each with the time at which it was made."""
     query = sa.select(maintenance_windows).where(maintenance_windows.c.end_date > now)
     made = {row.id: row.created_at for row in db.execute(query)}
@@ -115,7 +117,7 @@ def listing(
     limit: int | None,
     offset: int,
     visible: sa.ColumnElement[bool] = ALL_FLAVORS,
-) -> tuple[list[Window], int]:
+) -> tuple[list[MaintenanceWindow], int]:
     """A page of windows, sorted by start, and the number of windows on all pages.
 
     :param visible: a condition on flavors. Other flavors are left out of the windows, and so are
@@ -149,7 +151,7 @@ def _read(
     db: Session,
     query: sa.Select[tuple[object, ...]],
     visible: sa.ColumnElement[bool] = ALL_FLAVORS,
-) -> list[Window]:
+) -> list[MaintenanceWindow]:
     rows = db.execute(query).mappings().all()
     bound: dict[str, list[tuple[str, str]]] = defaultdict(list)
     closed_flavors = (
@@ -167,7 +169,7 @@ def _read(
     ids = [row["id"] for row in rows]
     hosts = _hosts_of(db, ids) if visible is ALL_FLAVORS else {}
     return [
-        Window(
+        MaintenanceWindow(
             id=row["id"],
             span=Span(row["start_date"], row["end_date"]),
             note=row["note"],
@@ -236,7 +238,7 @@ def closing_each(db: Session, during: Span) -> dict[str, list[Span]]:
     return spans
 
 
-def closing_flavor(db: Session, flavor_id: str, during: Span) -> list[Window]:
+def closing_flavor(db: Session, flavor_id: str, during: Span) -> list[MaintenanceWindow]:
     """The windows that overlap a span and close a flavor, sorted by start."""
     query = (
         sa.select(maintenance_windows)

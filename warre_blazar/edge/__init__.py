@@ -1,1 +1,0 @@
-"""What several edges read from the configuration and from a caller's roles, for the services."""

@@ -1,0 +1,1 @@
+"""What the configuration and a caller's roles decide, for the services."""
