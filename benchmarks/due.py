@@ -13,7 +13,7 @@ import figures
 import sqlalchemy as sa
 
 from warre_blazar.db import tables
-from warre_blazar.domain.running.backing_phases import Phase
+from warre_blazar.domain.running.backing import Phase
 
 LEASES = tables.leases
 EVENTS = tables.events

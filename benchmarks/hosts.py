@@ -36,7 +36,7 @@ from warre_blazar.domain.hosts import placing, provider_trees
 from warre_blazar.domain.hosts.bookable_host import BookableHost
 from warre_blazar.domain.hosts.providers import Inventory, Provider
 from warre_blazar.domain.timeline import Span
-from warre_blazar.services import garbage_collection
+from warre_blazar.services import searches
 
 SIZES = ("10x10", "100x10", "100x100", "200x20", "200x100", "200x100x8", "1000x100")
 DAYS = (14, 365)
@@ -239,7 +239,7 @@ def write(db: sa.Connection, rows: Rows) -> None:
             db.execute(table.insert(), rows.pop(table))
 
 
-@garbage_collection.uncollected()  # as the service has it
+@searches.uncollected()  # as the service has it
 def chosen(shape: Shape, wanted: placing.Wanted) -> int:
     """How many of the wanted instances get a host by the package's choice."""
     with session.reader() as db:
@@ -251,7 +251,7 @@ def by_us(span: Span) -> int:
     return chosen(_SHAPE, placing.Wanted(_SHAPE.request, COUNT, span))
 
 
-@garbage_collection.uncollected()
+@searches.uncollected()
 def by_us_with_gpus(gpus: int, span: Span) -> int:
     with session.reader() as db:
         found = allocations.booked_hosts(db, "flavor", _SHAPE, placing.around(span)).hosts

@@ -20,13 +20,13 @@ from hosts import chosen, database, first_rows, host_rows, reservation_rows, wri
 from oslo_config import cfg
 
 from warre_blazar.db import session, tables
-from warre_blazar.domain.booking.booking_conditions import BookingConditions
+from warre_blazar.domain.booking.booking_rules import BookingConditions
 from warre_blazar.domain.booking.quota import Rule
 from warre_blazar.domain.flavors.flavor import RESOURCE_TYPE, Shape
 from warre_blazar.domain.hosts.placing import Wanted
-from warre_blazar.domain.running.backing_phases import Phase
+from warre_blazar.domain.running.backing import Phase
 from warre_blazar.domain.timeline import Span
-from warre_blazar.services import garbage_collection
+from warre_blazar.services import searches
 from warre_blazar.services.moves import for_bookings
 
 HOSTS, ON_EACH = 200, 20
@@ -75,7 +75,7 @@ def fill(engine: sa.Engine, dice: random.Random) -> None:
         write(db, rows)
 
 
-@garbage_collection.uncollected()  # as the service has it
+@searches.uncollected()  # as the service has it
 def searched(wanted: Wanted) -> int | None:
     """How many reservations are placed again. None: there is no room either."""
     quotas = Rule(frozenset({RESOURCE_TYPE}), enforced=False)

@@ -36,7 +36,7 @@ from warre_blazar.domain.moves.move_plans import MoveLimits
 from warre_blazar.domain.moves.must_move import Movable
 from warre_blazar.domain.moves.room_by_moves import RoomByMoves
 from warre_blazar.domain.timeline import Claim, Span
-from warre_blazar.services import garbage_collection
+from warre_blazar.services import searches
 
 START = datetime.datetime(2100, 1, 1)
 HOUR = datetime.timedelta(hours=1)
@@ -147,7 +147,7 @@ class Simulation:
             size = booking.size * ((booking.span.end - booking.span.start) / HOUR)
             self.asked += size
             began = time.process_time()
-            with garbage_collection.uncollected():  # as the service has it
+            with searches.uncollected():  # as the service has it
                 host_id = rule(self, booking)
             self.longest = max(self.longest, time.process_time() - began)
             if host_id is not None:

@@ -18,7 +18,7 @@ from warre_blazar.db import tables
 from warre_blazar.db.running import executions, leases
 from warre_blazar.domain.running.execution import Execution
 from warre_blazar.plugins import lease_guard
-from warre_blazar.services.booking.through_manager import creation
+from warre_blazar.services.booking.through_manager import reservations
 from warre_blazar.warre_import import blazar_rows
 
 
@@ -101,7 +101,7 @@ DEFECTS = {
         Defect(
             "N4",
             "a booking whose commit wasn't acknowledged is reported as not booked",
-            _patched((creation, "_booked_despite", _nothing)),
+            _patched((reservations, "_booked_despite", _nothing)),
             lambda explorer: explorer.singles(["book"]),
         ),
         Defect(

@@ -26,16 +26,17 @@ from warre_blazar.domain.booking.labels import NO_LABELS
 from warre_blazar.domain.flavors import devices
 from warre_blazar.domain.hosts.host_marks import Drain
 from warre_blazar.domain.hosts.providers import Inventory, Provider
-from warre_blazar.domain.running.before_end import SiteRule
+from warre_blazar.domain.maintenance import Outcome, OverBookings
+from warre_blazar.domain.running.snapshots import BeforeEndRule
 from warre_blazar.domain.series.recurrence import Recurrence
 from warre_blazar.domain.series.series import BookedSeries, RepeatedBooking, SeriesStatus
 from warre_blazar.domain.waits import Wait
-from warre_blazar.domain.window_meetings import Outcome, OverBookings
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import manager
 from warre_blazar.services.booking import admission, idempotency, lookup
-from warre_blazar.services.booking.through_manager import change, creation, deletion
-from warre_blazar.services.flavors import device_recount
+from warre_blazar.services.booking.through_manager import change
+from warre_blazar.services.booking.through_manager import reservations as creation
+from warre_blazar.services.flavors import devices as device_recount
 from warre_blazar.services.maintenance import over_bookings
 from warre_blazar.services.messages.delivery import Delivery
 from warre_blazar.services.moves import drained_hosts, failed_hosts
@@ -53,7 +54,7 @@ LATER = parts.hours(14, 16)
 _ALPHA = identity.project_id("alpha")
 _LONG_AGO = datetime.timedelta(days=1)
 #: By this, snapshots are due in the state ``active``.
-SNAPSHOTS = SiteRule("snapshot", datetime.timedelta(hours=3))
+SNAPSHOTS = BeforeEndRule("snapshot", datetime.timedelta(hours=3))
 
 
 @dataclasses.dataclass
@@ -155,7 +156,7 @@ def _remind(world: World, scene: Scene) -> None:
 
 def _delete(world: World, scene: Scene) -> bool:
     reservation, _ = lookup.get(scene.reservation_id, _ALPHA)
-    return deletion.delete(world.caller(), reservation)
+    return creation.delete(world.caller(), reservation)
 
 
 def _later(world: World, scene: Scene, count: int) -> admission.BookingRequest:

@@ -37,7 +37,7 @@ from warre_blazar import timer
 from warre_blazar.db import models, session
 from warre_blazar.db.messages import outbox
 from warre_blazar.openstack import caches, host_trees, limits, manager
-from warre_blazar.services.caller import Caller
+from warre_blazar.services.booking.through_manager.calls import Caller
 from warre_blazar.services.running.executor import Executor, Pools
 
 #: Managers beside each other, one for each task and one for who buys.

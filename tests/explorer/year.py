@@ -24,7 +24,7 @@ from warre_blazar.domain.hosts.host_marks import Drain
 from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import exceptions
 from warre_blazar.services.booking import lookup
-from warre_blazar.services.booking.through_manager import change, creation, deletion
+from warre_blazar.services.booking.through_manager import change, reservations
 from warre_blazar.services.moves import drained_hosts, failed_hosts
 from warre_blazar.services.running import backing
 
@@ -125,7 +125,7 @@ class Year:
         flavor_id, count = dice.choice(list(self._flavors)), dice.choice((1, 1, 1, 2))
         request = parts.request(flavor_id, span, count, project_id=_ALPHA, now=self._world.now)
         request = dataclasses.replace(request, conditions=self._conditions)
-        made = self._ask("booking", lambda: creation.create(self._world.caller(), request)[0])
+        made = self._ask("booking", lambda: reservations.create(self._world.caller(), request)[0])
         if made is not None:
             self._keep(made.reservation_id, Promise(flavor_id, count, span.start, span.end))
 
@@ -170,7 +170,7 @@ class Year:
             self._write(name, reservation, dataclasses.replace(old, count=count), count=count)
 
     def _delete(self, name: str, reservation: Any, old: Promise) -> None:
-        if self._ask(name, lambda: deletion.delete(self._world.caller(), reservation)):
+        if self._ask(name, lambda: reservations.delete(self._world.caller(), reservation)):
             self.judge.forget(reservation.reservation_id)
 
     def _write(self, name: str, reservation: Any, new: Promise, **values: Any) -> None:

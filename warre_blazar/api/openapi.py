@@ -10,14 +10,7 @@ import sys
 from collections import defaultdict
 from typing import Any
 
-from warre_blazar.api import (
-    dry_run_schema,
-    flavor_limits_schema,
-    host_schema,
-    offers_schema,
-    parsing,
-    schemas,
-)
+from warre_blazar.api import answer_schemas, parsing, schemas
 from warre_blazar.api.controllers import base
 from warre_blazar.api.operations import OPERATIONS, Operation, ref
 from warre_blazar.fields import audit, flavors, others, reservations, series, usage, waits
@@ -71,12 +64,12 @@ _COMPONENTS: dict[str, Schema] = {
     **{schemas.name_of(resource): schemas.of_answer(resource) for resource in _RESOURCES},
     "FlavorCreate": schemas.FLAVOR_CREATE,
     "FlavorUpdate": schemas.FLAVOR_UPDATE,
-    "FlavorLimits": flavor_limits_schema.FLAVOR_LIMITS,
+    "FlavorLimits": answer_schemas.FLAVOR_LIMITS,
     "Capacity": schemas.CAPACITY,
     "Span": schemas.SPAN,
     "Free": schemas.FREE,
     "AccessCreate": schemas.ACCESS_CREATE,
-    "DryRun": dry_run_schema.DRY_RUN,
+    "DryRun": answer_schemas.DRY_RUN,
     "ReservationCreate": schemas.RESERVATION_CREATE,
     "ReservationUpdate": schemas.RESERVATION_UPDATE,
     "WindowCreate": schemas.WINDOW_CREATE,
@@ -85,13 +78,13 @@ _COMPONENTS: dict[str, Schema] = {
     "MessagesUpdate": schemas.MESSAGES_UPDATE,
     "Limits": schemas.LIMITS,
     "ProjectLimits": schemas.PROJECT_LIMITS,
-    "Host": host_schema.HOST,
+    "Host": answer_schemas.HOST,
     "UsageReport": schemas.USAGE_REPORT,
     "AuditReport": schemas.AUDIT_REPORT,
-    "Offer": offers_schema.OFFER,
-    "Offers": offers_schema.OFFERS,
-    "Availability": offers_schema.AVAILABILITY,
-    "Extension": offers_schema.EXTENSION,
+    "Offer": answer_schemas.OFFER,
+    "Offers": answer_schemas.OFFERS,
+    "Availability": answer_schemas.AVAILABILITY,
+    "Extension": answer_schemas.EXTENSION,
     "SeriesCreate": schemas.SERIES_CREATE,
     "SeriesUpdate": schemas.SERIES_UPDATE,
     "SeriesForeseen": schemas.SERIES_FORESEEN,

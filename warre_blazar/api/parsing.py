@@ -14,7 +14,7 @@ import jsonschema
 from webob import Request
 
 from warre_blazar import texts, times
-from warre_blazar.db.booking.reservation_filters import SORT_KEYS
+from warre_blazar.db.booking.reservations import SORT_KEYS
 from warre_blazar.domain.booking import reservation_states
 from warre_blazar.domain.hosts import host_properties
 from warre_blazar.domain.records import refusals

@@ -6,24 +6,22 @@ from typing import Any
 
 from warre_blazar import times
 from warre_blazar.db.records.usage import UsageFilter
-from warre_blazar.domain.audit.reports import KeptDifference, LastAudit
+from warre_blazar.domain.audit.differences import KeptDifference, LastAudit
 from warre_blazar.domain.booking import reservation_states
 from warre_blazar.domain.booking.quota import HOURS, RESERVATIONS, UNLIMITED, Amount
 from warre_blazar.domain.booking.reservation import Reservation
 from warre_blazar.domain.flavors.capacity import HostLimit
 from warre_blazar.domain.flavors.flavor import Flavor, ProjectAccess
-from warre_blazar.domain.maintenance import MaintenanceWindow
+from warre_blazar.domain.maintenance import MaintenanceWindow, Meeting
 from warre_blazar.domain.records.changes import Change
 from warre_blazar.domain.records.refusals import RefusedRequest
 from warre_blazar.domain.records.usage import Amounts, Sum
 from warre_blazar.domain.running import backing_names
-from warre_blazar.domain.running.before_end import NOTHING, effective
-from warre_blazar.domain.running.snapshots import ServerSnapshot
+from warre_blazar.domain.running.snapshots import NOTHING, ServerSnapshot, effective_before_end
 from warre_blazar.domain.series.series import BookedSeries
 from warre_blazar.domain.slots.offers import FlavorOffer
 from warre_blazar.domain.timeline import Span
 from warre_blazar.domain.waits import WaitState
-from warre_blazar.domain.window_meetings import Meeting
 from warre_blazar.fields import audit as fields_of_audit
 from warre_blazar.fields import flavors, others, reservations, waits
 from warre_blazar.fields import series as fields_of_series
@@ -137,7 +135,7 @@ def reservation(
         **vars(item.labels),
         "flavor": flavor(its_flavor, sees),
         "status": item.state,
-        "before_end": effective(item.before_end, its_flavor.before_end, default),
+        "before_end": effective_before_end(item.before_end, its_flavor.before_end, default),
         "lease_id": item.lease_id or None,
         "compute_flavor": _compute_flavor(item),
     }

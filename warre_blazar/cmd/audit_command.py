@@ -23,7 +23,8 @@ from warre_blazar.domain.wording import counted
 from warre_blazar.errors.exceptions import TryAgain
 from warre_blazar.openstack import manager
 from warre_blazar.plugins import lease_contexts, monitor
-from warre_blazar.services.audit import Audit, Result, reporting
+from warre_blazar.services import audit as reporting
+from warre_blazar.services.audit import Audit, Result
 from warre_blazar.services.audit.looking import StockTypes
 
 #: The exit statuses. 0: there are no differences. 1: there are some differences. 2: a service or
@@ -84,7 +85,7 @@ def run(arguments: Any) -> int:
 def _keep(result: Result) -> None:
     """Keep the result for the API. What was found is worth more than that it is kept."""
     try:
-        reporting.keep(result, timeutils.utcnow())
+        reporting.keep_report(result, timeutils.utcnow())
     except (*setup_errors.DATABASE, TryAgain) as error:
         reason = db_session.reason(error)
         print(f"warre-blazar-manage: the report isn't kept: {reason}", file=sys.stderr)

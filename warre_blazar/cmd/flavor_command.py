@@ -9,9 +9,9 @@ from warre_blazar import conf
 from warre_blazar.cmd import setup_errors
 from warre_blazar.domain.flavors.flavor import Flavor
 from warre_blazar.errors import exceptions
-from warre_blazar.services.flavors import bootable, capacity, device_recount
-from warre_blazar.services.flavors.device_recount import Finding
-from warre_blazar.site_rules import device_rules
+from warre_blazar.services.flavors import bootable, capacity, devices
+from warre_blazar.services.flavors.devices import RecountFinding
+from warre_blazar.site_rules import conditions
 
 
 def add_parser(subparsers: Any) -> None:
@@ -86,18 +86,18 @@ def _hosts(flavor: Flavor) -> str:
 
 def _recount(command: Any) -> int:
     """Recount the devices, print what has changed or would change, and return the exit status."""
-    act = device_recount.find if command.dry_run else device_recount.recount
-    findings = act(device_rules.configured(), command.flavor)
+    act = devices.find_changed if command.dry_run else devices.recount
+    findings = act(conditions.device_rules(), command.flavor)
     for finding in findings:
         print(_line(finding, dry_run=command.dry_run))
     if not findings:
         print("The devices of all flavors are counted as configured")
     elif not command.dry_run and any(finding.reservations for finding in findings):
         print("Run warre-blazar-manage audit to see whether hosts are overbooked now")
-    return 1 if device_recount.failures(findings) else 0
+    return 1 if devices.failures(findings) else 0
 
 
-def _line(finding: Finding, *, dry_run: bool) -> str:
+def _line(finding: RecountFinding, *, dry_run: bool) -> str:
     flavor = f"{finding.flavor.name} ({finding.flavor.id})"
     if finding.groups is None:
         return f"{flavor} stays as it is: {finding.failure}"

@@ -13,7 +13,7 @@ from warre_blazar.cmd import setup_errors, web_server
 from warre_blazar.cmd.metric_families import Collector
 from warre_blazar.db import clock
 from warre_blazar.services.records import metrics
-from warre_blazar.site_rules import conditions, device_rules
+from warre_blazar.site_rules import conditions
 
 _NAME = "warre-blazar-manage"
 _THREADS = 4
@@ -88,4 +88,4 @@ def _registry(collector: Collector) -> prometheus_client.CollectorRegistry:
 
 def _read() -> metrics.Site:
     clock.read()
-    return metrics.read(clock.utcnow(), conditions.cleaning(), device_rules.of_stock())
+    return metrics.read(clock.utcnow(), conditions.cleaning(), conditions.device_rules_of_stock())

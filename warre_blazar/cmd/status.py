@@ -19,9 +19,9 @@ from warre_blazar.domain.flavors.flavor import Flavor
 from warre_blazar.domain.running import backing_names
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import keystone, limits, nova
-from warre_blazar.services.flavors import capacity, device_recount
+from warre_blazar.services.flavors import capacity, devices
 from warre_blazar.services.hosts import host_refresh
-from warre_blazar.site_rules import device_rules, enabling
+from warre_blazar.site_rules import conditions, enabling
 
 # This module also registers command line options, so it must be imported before parsing.
 cfg.CONF.import_opt("enabled_filters", "blazar.enforcement.enforcement", group="enforcement")
@@ -324,8 +324,8 @@ class Checks(upgradecheck.UpgradeCommands):
     @_failing_safely
     def _devices(self) -> Result:
         """Whether all devices of each flavor are counted as the present options say."""
-        findings = device_recount.find(device_rules.configured())
-        uncounted = [f"{_label(f.flavor)}: {f.failure}" for f in device_recount.failures(findings)]
+        findings = devices.find_changed(conditions.device_rules())
+        uncounted = [f"{_label(f.flavor)}: {f.failure}" for f in devices.failures(findings)]
         if uncounted:
             return Result(
                 _WARNING,

@@ -1,5 +1,7 @@
-"""Queries on flavors. All of them use the caller's session."""
+"""Queries on flavors, on access to private ones, and on the shapes that were booked of them. All
+use the caller's session."""
 
+import dataclasses
 import datetime
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -8,10 +10,20 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from warre_blazar.db import generations, session
+from warre_blazar.db.booking.claims import slot_claims
 from warre_blazar.db.models import TEXT
-from warre_blazar.db.tables import flavor_projects, flavors
+from warre_blazar.db.tables import (
+    allocations,
+    bookings,
+    bookings_in_leases,
+    flavor_projects,
+    flavors,
+    leases,
+    reservations,
+)
 from warre_blazar.domain.flavors import devices
-from warre_blazar.domain.flavors.flavor import Flavor, Shape
+from warre_blazar.domain.flavors.flavor import Flavor, ProjectAccess, Shape
+from warre_blazar.domain.timeline import Claim, Span
 from warre_blazar.errors import exceptions
 
 
@@ -206,3 +218,101 @@ def delete(db: Session, flavor: Flavor) -> None:
     """
     generations.increase_flavor(db, flavor, {"deleted": flavor.id})
     db.execute(flavor_projects.delete().where(flavor_projects.c.flavor_id == flavor.id))
+
+
+def insert_access(db: Session, access: ProjectAccess) -> None:
+    """Add an access.
+
+    :raises oslo_db.exception.DBDuplicateEntry: the project already has access to the flavor.
+    """
+    db.execute(flavor_projects.insert().values(**dataclasses.asdict(access)))
+
+
+def delete_access(db: Session, access_id: str) -> bool:
+    """Delete an access. Return whether it existed."""
+    deletion = flavor_projects.delete().where(flavor_projects.c.id == access_id)
+    return session.changed(db, deletion) == 1
+
+
+def accesses(
+    db: Session, filters: dict[str, str], limit: int | None, offset: int
+) -> tuple[list[ProjectAccess], int]:
+    """A page of accesses, and the number of accesses on all pages.
+
+    :param filters: values that columns must have, by column name.
+    """
+    conditions = [flavor_projects.c[name] == value for name, value in filters.items()]
+    count = sa.select(sa.func.count()).select_from(flavor_projects).where(*conditions)
+    query = (
+        sa.select(flavor_projects)
+        .where(*conditions)
+        .order_by(flavor_projects.c.flavor_id, flavor_projects.c.project_id)
+    )
+    if limit is not None:
+        query = query.limit(limit).offset(offset)
+    rights = [ProjectAccess(**row) for row in db.execute(query).mappings()]
+    return rights, db.execute(count).scalar_one()
+
+
+def claims_of(db: Session, flavor_id: str, window: Span) -> list[Claim]:
+    """The reservations of a flavor that overlap a span, as claims.
+
+    Reservations that have ended are included until their leases are deleted, although they don't
+    claim slots any more.
+
+    :param window: the span.
+    """
+    held = sa.exists().where(allocations.c.reservation_id == reservations.c.id)
+    over = (
+        sa.select(leases.c.start_date, leases.c.end_date, bookings.c.instance_count)
+        .select_from(bookings_in_leases)
+        .where(
+            bookings.c.flavor_id == flavor_id,
+            reservations.c.status == "deleted",
+            ~held,
+            leases.c.start_date < window.end,
+            leases.c.end_date > window.start,
+        )
+    )
+    past = [Claim(Span(start, end), count) for start, end, count in db.execute(over)]
+    return past + slot_claims(db, flavor_id, window)
+
+
+def hosts_of_shapes(db: Session, flavor_id: str) -> list[str]:
+    """The shapes of a flavor's reservations that hold hosts, as JSON. Each shape occurs once."""
+    query = sa.select(bookings.c.shape).where(bookings.c.flavor_id == flavor_id, _held()).distinct()
+    return sorted(db.scalars(query))
+
+
+def count_of_shape(db: Session, flavor_id: str, shape: str) -> int:
+    """The number of a flavor's reservations that hold hosts and have this shape."""
+    query = (
+        sa.select(sa.func.count())
+        .select_from(bookings)
+        .where(bookings.c.flavor_id == flavor_id, bookings.c.shape == shape, _held())
+    )
+    return int(db.execute(query).scalar_one())
+
+
+def replace_shape(db: Session, flavor_id: str, before: str, after: Shape) -> None:
+    """Give a new shape to a flavor's reservations that hold hosts and have the shape ``before``.
+
+    :param before: the old shape, as ``holding_hosts`` returned it.
+    """
+    these = (bookings.c.flavor_id == flavor_id, bookings.c.shape == before, _held())
+    db.execute(bookings.update().where(*these).values(shape=after.to_json()))
+
+
+def hosts_of_flavor(db: Session, flavor_id: str) -> set[str]:
+    """The ids of the hosts that a flavor's reservations hold."""
+    query = (
+        sa.select(allocations.c.compute_host_id)
+        .join(bookings, bookings.c.reservation_id == allocations.c.reservation_id)
+        .where(bookings.c.flavor_id == flavor_id)
+        .distinct()
+    )
+    return set(db.scalars(query))
+
+
+def _held() -> sa.ColumnElement[bool]:
+    return sa.exists().where(allocations.c.reservation_id == bookings.c.reservation_id)

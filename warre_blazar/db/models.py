@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from blazar.db.sqlalchemy import models as _blazar  # puts Blazar's tables into the metadata
 from sqlalchemy.dialects import mysql
 
-from warre_blazar.domain.running.backing_phases import Phase
+from warre_blazar.domain.running.backing import Phase
 
 metadata = _blazar.Lease.metadata
 
@@ -279,7 +279,7 @@ executions = sa.Table(
         sa.ForeignKey("leases.id", ondelete="CASCADE"),
         primary_key=True,
     ),
-    # domain.running.execution_timing.START, END or DELETE.
+    # domain.running.execution.START, END or DELETE.
     sa.Column("action", sa.String(16), nullable=False),
     # The manager that has the claim; NULL if the execution waits to be claimed. There is no foreign
     # key, because a claim outlives its manager until another manager releases it.

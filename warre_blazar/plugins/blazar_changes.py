@@ -15,7 +15,6 @@ from warre_blazar.errors import blazar_errors
 from warre_blazar.plugins import (
     booked_properties,
     change_records,
-    deletion_records,
     graceful_stop,
     host_names,
     joined_writes,
@@ -32,7 +31,7 @@ ALWAYS = (enforcement.register, refusal_log.register, blazar_errors.expose_to_v1
 FOR_SLOTS = (
     enforcement.enable,
     booked_properties.register,
-    deletion_records.register,
+    change_records.register_deletions,
     graceful_stop.register,
     host_names.register,
     joined_writes.register,

@@ -17,7 +17,7 @@ from sqlalchemy import event
 from sqlalchemy.orm import Session
 
 from warre_blazar.db import session
-from warre_blazar.db.running import lease_workers
+from warre_blazar.db.running import executions
 from warre_blazar.domain.running import lease_states
 
 
@@ -60,7 +60,7 @@ class LeaseWorks:
         with self._lock:
             over = [work for work in self._works if work.is_over()]
         if over:
-            session.change(lease_workers.release, [work.id for work in over])
+            session.change(executions.release_works, [work.id for work in over])
             with self._lock:
                 self._works = [work for work in self._works if work not in over]
 
@@ -78,9 +78,9 @@ class LeaseWorks:
             work = _Work(uuidutils.generate_uuid(), lease_id, stack, outermost)
             with self._lock:
                 self._works.append(work)
-            lease_workers.note(db, lease_id, self._manager_id, work.id)
+            executions.note_worker(db, lease_id, self._manager_id, work.id)
             return
         with self._lock:
             own = [w for w in self._works if w.lease_id == lease_id and w.outermost is outermost]
         for work in own:
-            lease_workers.forget(db, lease_id, work.id)
+            executions.forget_worker(db, lease_id, work.id)

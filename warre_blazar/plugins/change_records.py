@@ -1,6 +1,9 @@
-"""Records what Blazar's own code does to reservations: bookings, new times, starts and ends.
+"""Records what Blazar's own code does to reservations: bookings, new times, starts, ends,
+deletions.
 
 What this package itself writes is recorded where it is written.
+
+This works for all code that deletes a lease, Blazar's own included.
 """
 
 from typing import Any
@@ -12,7 +15,7 @@ from sqlalchemy import event
 from sqlalchemy.orm import Session
 
 from warre_blazar.db.messages import outbox
-from warre_blazar.db.records import changes
+from warre_blazar.db.records import changes, history
 from warre_blazar.domain.messages import notices
 from warre_blazar.domain.records.changes import Change, ChangeKind
 from warre_blazar.domain.running import lease_states
@@ -64,3 +67,24 @@ def _value(attribute: Any, *, old: bool) -> Any:
     """The value of a column before or after the change."""
     history = attribute.load_history()
     return history.deleted[0] if old and history.deleted else attribute.value
+
+
+def register_deletions() -> None:
+    """Record the reservations of every lease that Blazar deletes in this process.
+
+    The records are written in the transaction that deletes the lease.
+    """
+    if not event.contains(Session, "before_flush", _record_deletions):
+        event.listen(Session, "before_flush", _record_deletions)
+
+
+def _record_deletions(db: Session, _context: Any, _instances: Any) -> None:
+    """Record the reservations of leases that a flush is about to delete.
+
+    The rows of these reservations still exist.
+    """
+    for item in db.deleted:
+        if isinstance(item, models.Lease):
+            history.record_deletion(
+                db.connection(), item.id, timeutils.utcnow(), conditions.caller_id()
+            )

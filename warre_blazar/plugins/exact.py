@@ -34,7 +34,7 @@ from warre_blazar.db import migration, session
 from warre_blazar.db.hosts import allocations
 from warre_blazar.db.running import backings, lease_writes
 from warre_blazar.domain.flavors.request_groups import PlacementRequest
-from warre_blazar.domain.running.backing_phases import Phase
+from warre_blazar.domain.running.backing import Phase
 from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import blazar_errors, exceptions
 from warre_blazar.openstack import placement as our_placement

@@ -20,10 +20,10 @@ from warre_blazar.db import clock, session
 from warre_blazar.db.hosts import allocations
 from warre_blazar.db.running import leases
 from warre_blazar.domain.booking import labels
-from warre_blazar.domain.booking.booking_conditions import BookingConditions
+from warre_blazar.domain.booking.booking_rules import BookingConditions
 from warre_blazar.domain.etags import NOT_SAID, Shown
 from warre_blazar.domain.flavors.flavor import RESOURCE_TYPE
-from warre_blazar.domain.running import before_end, lease_states
+from warre_blazar.domain.running import lease_states, snapshots
 from warre_blazar.domain.series.series import SeriesWork
 from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import blazar_errors, exceptions
@@ -231,7 +231,7 @@ def _request(values: Mapping[str, Any], project_id: str) -> admission.BookingReq
         conditions=_conditions(),
         affinity=_affinity(values.get("affinity")),
         labels=_labels(values),
-        before_end=before_end.checked(values.get("before_end")),
+        before_end=snapshots.checked_before_end(values.get("before_end")),
         series=_series(values),
         movable_hours=_movable_hours(values.get("movable_hours")),
         wait_id=values.get("wait_id"),

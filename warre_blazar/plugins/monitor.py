@@ -26,8 +26,8 @@ from warre_blazar.services.booking import idempotency
 from warre_blazar.services.hosts import host_refresh
 from warre_blazar.services.messages import delivery, reminders
 from warre_blazar.services.messages.delivery import Channel
-from warre_blazar.services.records import history, metrics, refusals, running_time, server_samples
-from warre_blazar.services.running import backing, idle, late_servers, snapshots
+from warre_blazar.services.records import history, metrics, refusals, server_samples
+from warre_blazar.services.running import backing, idle, snapshots
 from warre_blazar.services.running.executor import Executor, Pools
 from warre_blazar.services.running.repair import Repairer
 from warre_blazar.services.series import unattended
@@ -231,7 +231,7 @@ class Threads:
     @periodics.periodic(times.LATE_SERVERS_DELETED_EVERY)
     def delete_late_servers(self) -> None:
         """Delete servers that Nova didn't list yet when their reservation ended."""
-        late_servers.delete(clock.utcnow())
+        backing.delete_late_servers(clock.utcnow())
 
     @periodics.periodic(times.SNAPSHOTS_EVERY, run_immediately=True)
     def make_snapshots(self) -> None:
@@ -241,7 +241,7 @@ class Threads:
     @periodics.periodic(times.RUNNING_TIME_EVERY, run_immediately=True)
     def tell_running_time(self) -> None:
         """Tell the running time of reservations, once for each full hour."""
-        running_time.tell(clock.utcnow(), self._executor.manager_id)
+        server_samples.tell_running_time(clock.utcnow(), self._executor.manager_id)
 
     @periodics.periodic(times.USAGE_LOOKED_AT_EVERY)
     def sample_servers(self) -> None:

@@ -16,7 +16,7 @@ from warre_blazar.domain.messages.messages import MessageLimits, WantedMessages
 from warre_blazar.errors import exceptions
 from warre_blazar.messengers import Messenger
 from warre_blazar.openstack.bus import Bus
-from warre_blazar.services.booking.through_manager import latest_extension
+from warre_blazar.services.booking.through_manager import change
 from warre_blazar.services.messages import messages, notifications
 from warre_blazar.services.messages.delivery import Channel, Delivery
 from warre_blazar.services.messages.rendering import Templates
@@ -62,9 +62,7 @@ def _site() -> messages.MessageSite:
         wanted=WantedMessages(frozenset(options.events), options.own_changes),
         limits=MessageLimits(options.user_messages_per_hour, options.contact_messages_per_hour),
         templates=Templates(options.template_dir),
-        latest_end=lambda reservation_id: latest_extension.latest_end(
-            reservation_id, conditions.of_users()
-        ),
+        latest_end=lambda reservation_id: change.latest_end(reservation_id, conditions.of_users()),
         before_end=conditions.before_end().default,
     )
 

@@ -1,4 +1,4 @@
-"""Makes booking conditions from the configuration and the caller's roles.
+"""Reads from the configuration how devices are counted, for callers of the services.
 
 The API's controllers, the plugin and the filters pass these conditions to the services, which read
 neither the configuration nor the caller's roles. This is the only module that decides who is exempt
@@ -7,18 +7,70 @@ from a rule.
 
 import dataclasses
 import datetime
+import functools
 from typing import Any
 
 from blazar import context
 from oslo_config import cfg
+from oslo_log import log as logging
 
-from warre_blazar import conf, policy, times
-from warre_blazar.domain.booking.booking_conditions import BookingConditions
+from warre_blazar import conf, policy, texts, times
+from warre_blazar.domain.booking.booking_rules import BookingConditions
 from warre_blazar.domain.booking.quota import Rule
+from warre_blazar.domain.flavors import devices
+from warre_blazar.domain.flavors.devices import NO_DEVICES, Rules
 from warre_blazar.domain.flavors.flavor import RESOURCE_TYPE
-from warre_blazar.domain.running.before_end import SiteRule
+from warre_blazar.domain.running.snapshots import BeforeEndRule
+from warre_blazar.errors import exceptions
 from warre_blazar.policies import reservations as policies
-from warre_blazar.site_rules import device_rules
+
+LOG = logging.getLogger(__name__)
+
+conf.register(cfg.CONF)
+
+
+def device_rules() -> Rules:
+    """The rules by which devices are counted, as configured.
+
+    :raises Misconfigured: an option is malformed.
+    """
+    options = cfg.CONF.warre
+    return _rules(
+        tuple(options.pci_alias),
+        in_placement=options.pci_in_placement,
+    )
+
+
+def device_rules_of_stock() -> Rules:
+    """The rules by which devices in reservations of stock resource types are counted.
+
+    Bookings need these rules, and must not fail because of a malformed option. If an option is
+    malformed, the devices in these reservations aren't counted, and the log says so. The API
+    refuses to start until the option is corrected, and ``upgrade check`` reports the option.
+    """
+    try:
+        return device_rules()
+    except exceptions.Misconfigured as error:
+        _log(error.message)
+        return NO_DEVICES
+
+
+@functools.lru_cache(maxsize=4)
+def _log(message: str) -> None:
+    """Log a message once, not each time that the rules are read."""
+    LOG.error("%s; devices of Blazar's own resource types aren't counted", message)
+
+
+@functools.lru_cache(maxsize=4)
+def _rules(aliases: tuple[str, ...], *, in_placement: bool) -> Rules:
+    try:
+        parsed = devices.aliases(aliases, in_placement=in_placement)
+    except texts.NotValid as error:
+        raise exceptions.Misconfigured(
+            "[warre] pci_alias", texts.services.ALIASES(alias=error.expected)
+        ) from None
+    return Rules(parsed, in_placement)
+
 
 conf.register(cfg.CONF)
 cfg.CONF.import_opt("cleaning_time", "blazar.config")
@@ -87,11 +139,11 @@ def caller_id() -> str | None:
     return str(user_id) if user_id else None
 
 
-def before_end() -> SiteRule:
+def before_end() -> BeforeEndRule:
     """What the configuration says about the servers of reservations before the end."""
     options = cfg.CONF.warre
     ahead = options.before_end_minutes * times.MINUTE
-    return SiteRule(options.before_end, ahead)
+    return BeforeEndRule(options.before_end, ahead)
 
 
 def of(caller: Any) -> BookingConditions:
@@ -106,7 +158,7 @@ def of(caller: Any) -> BookingConditions:
         in_windows=policy.allows(caller, policies.IN_WINDOW),
         spread=_spreads(),
         moves=moves(),
-        device_rules=device_rules.of_stock(),
+        device_rules=device_rules_of_stock(),
         before_end=before_end().default,
         user_id=caller.user_id,
         refusals_kept=refusals_kept(),
@@ -124,7 +176,7 @@ def of_users() -> BookingConditions:
         any_length=projects_of_any_length(),
         spread=_spreads(),
         moves=moves(),
-        device_rules=device_rules.of_stock(),
+        device_rules=device_rules_of_stock(),
     )
 
 
@@ -139,7 +191,7 @@ def of_service() -> BookingConditions:
         in_windows=True,
         spread=_spreads(),
         moves=moves(),
-        device_rules=device_rules.of_stock(),
+        device_rules=device_rules_of_stock(),
     )
 
 

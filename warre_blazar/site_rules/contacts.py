@@ -7,9 +7,9 @@ from oslo_config import cfg
 
 from warre_blazar import conf, texts, times
 from warre_blazar.db import series, session, waits
-from warre_blazar.db.messages import addresses as stored
+from warre_blazar.db.messages import message_settings as stored
 from warre_blazar.domain.booking.labels import Labels
-from warre_blazar.domain.messages import addresses
+from warre_blazar.domain.messages import messages
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import people
 
@@ -32,12 +32,12 @@ def checked(labels: Labels, user_id: str | None, kept: str | None = None) -> Lab
     if contact is None or contact == kept:
         return labels
     domains = [domain.lower() for domain in cfg.CONF.warre_messages.contact_domains]
-    is_listed = ANY in domains or addresses.domain_of(contact) in domains
+    is_listed = ANY in domains or messages.domain_of(contact) in domains
     is_stopped = is_listed and _is_stopped(contact)
     if is_listed and not is_stopped:
         return labels
     own, said = _own(user_id)
-    if addresses.is_same(contact, own):
+    if messages.is_same(contact, own):
         return labels
     if is_stopped:
         expected = texts.expected.CONTACT_STOPPED(own=said, contact=contact)
@@ -65,7 +65,7 @@ def kept_by(values: Mapping[str, Any]) -> str | None:
 
 def _is_stopped(contact: str) -> bool:
     with session.reader() as db:
-        return stored.is_stopped(db, addresses.mailbox_of(contact))
+        return stored.is_stopped(db, messages.mailbox_of(contact))
 
 
 def _own(user_id: str | None) -> tuple[str | None, texts.Said]:
@@ -75,6 +75,6 @@ def _own(user_id: str | None) -> tuple[str | None, texts.Said]:
     except (exceptions.ServiceUnavailable, exceptions.ServiceRefused):
         return None, texts.expected.OWN_ADDRESS_UNKNOWN()
     own = (user or {}).get("email")
-    if not addresses.is_address(own):
+    if not messages.is_address(own):
         return None, texts.expected.NO_OWN_ADDRESS()
     return own, texts.expected.OWN_ADDRESS(address=own)

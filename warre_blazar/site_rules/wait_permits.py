@@ -7,7 +7,7 @@ from warre_blazar.domain.waits import Mode, Wait
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import people
 from warre_blazar.policies import reservations as policies
-from warre_blazar.services.caller import Caller
+from warre_blazar.services.booking.through_manager.calls import Caller
 from warre_blazar.services.waits.serving import NotPermitted
 
 

@@ -36,7 +36,7 @@ from warre_blazar.db.tables import (
 )
 from warre_blazar.domain.booking.reservation_states import ERROR
 from warre_blazar.domain.flavors.flavor import RESOURCE_TYPE
-from warre_blazar.domain.running.backing_phases import Phase
+from warre_blazar.domain.running.backing import Phase
 from warre_blazar.domain.running.lease_states import ACTIVE
 from warre_blazar.warre_import import seals
 from warre_blazar.warre_import.reservations import (

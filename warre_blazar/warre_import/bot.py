@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from sqlalchemy.orm import Session
 
-from warre_blazar.db import audit_reads, session
+from warre_blazar.db import audit, session
 from warre_blazar.domain.audit.facts import TrustedLease
 from warre_blazar.warre_import import blazar_rows, undoing
 
@@ -39,7 +39,7 @@ def needs_bot() -> NeedsBot:
         bots = _bots(db)
         leases = [
             lease
-            for lease in audit_reads.trusted_leases(db)
+            for lease in audit.trusted_leases(db)
             if lease.user_id in bots or _NAME.fullmatch(lease.name)
         ]
         return NeedsBot(leases, undoing.can_be_undone(db))

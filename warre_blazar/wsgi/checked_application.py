@@ -21,7 +21,7 @@ from warre_blazar.api.application import V2Application
 from warre_blazar.conf import authtoken
 from warre_blazar.db import migration, session
 from warre_blazar.errors import blazar_errors
-from warre_blazar.site_rules import device_rules, enabling
+from warre_blazar.site_rules import conditions, enabling
 from warre_blazar.wsgi import (
     after_authentication,
     blazar_answers,
@@ -61,7 +61,7 @@ def blueprint() -> flask.Blueprint:
     authtoken.complete_region(cfg.CONF)
     session.keep_uncarried_texts_out_of_the_log()
     has_tables = _check_tables()
-    device_rules.configured()
+    conditions.device_rules()
     _load_policies()
     blazar_answers.correct_statuses()
     # Blazar's v1 looks up a manager's exception by its class name.

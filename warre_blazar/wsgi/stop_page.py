@@ -15,12 +15,12 @@ from oslo_config import cfg
 from warre_blazar import conf
 from warre_blazar.db import session
 from warre_blazar.errors import exceptions
-from warre_blazar.services.messages import stopping
+from warre_blazar.services.messages import message_settings
 from warre_blazar.wsgi import request_bodies
 
 conf.register(cfg.CONF)
 
-_ROOT = f"/v2{stopping.PATH}"
+_ROOT = f"/v2{message_settings.PATH}"
 _METHODS = ("GET", "HEAD", "POST")
 #: The page runs nothing, loads nothing and isn't shown inside another page.
 _HEADERS = {
@@ -79,11 +79,11 @@ def answer(environ: dict[str, Any]) -> webob.Response:
     if method not in _METHODS:
         return webob.Response(status=405, headerlist=[("Allow", ", ".join(_METHODS))])
     try:
-        mailbox = stopping.mailbox_of_token(environ["PATH_INFO"].removeprefix(_ROOT))
-        is_stopped = mailbox is not None and stopping.is_stopped(mailbox)
+        mailbox = message_settings.mailbox_of_token(environ["PATH_INFO"].removeprefix(_ROOT))
+        is_stopped = mailbox is not None and message_settings.is_stopped(mailbox)
         if mailbox is not None and method == "POST":
             is_stopped = not _wants_messages(body)
-            (stopping.stop if is_stopped else stopping.resume)(mailbox)
+            (message_settings.stop if is_stopped else message_settings.resume)(mailbox)
     except session.FAILURES as error:
         raise exceptions.DatabaseUnavailable(error) from error
     site = cfg.CONF.warre_messages.site_name

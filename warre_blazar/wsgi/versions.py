@@ -6,7 +6,7 @@ from typing import Any
 
 import webob
 
-from warre_blazar.api import links
+from warre_blazar.api import pecan_requests
 
 Application = Callable[..., Iterable[bytes]]
 
@@ -25,7 +25,7 @@ def answer(environ: dict[str, Any], start_response: Any, v1: Application) -> Ite
     request = webob.Request(environ)
     response = request.get_response(v1)
     if response.status_int == 300:
-        root = links.as_sent(request).application_url
+        root = pecan_requests.as_sent(request).application_url
         versions = [*response.json["versions"], _V2]
         document = {"versions": [{**each, "links": _link(root, each)} for each in versions]}
         response.body = json.dumps(document).encode()

@@ -14,7 +14,7 @@ from oslo_config import cfg
 from tests.functional.cloud import devcloud, nova_requests, random_flavors, scratch_trees, world
 from tests.functional.cloud.placement_side import Placement
 from tests.functional.cloud.waiting import at_once
-from warre_blazar.domain.flavors import device_options
+from warre_blazar.domain.flavors import devices as device_options
 from warre_blazar.domain.flavors.devices import Rules
 from warre_blazar.domain.flavors.flavor import Shape
 from warre_blazar.domain.hosts.bookable_host import BookableHost

@@ -12,7 +12,7 @@ from oslo_utils import timeutils, uuidutils
 from tests.functional.db import world
 from warre_blazar.db import session, tables
 from warre_blazar.db.messages import outbox
-from warre_blazar.domain.running.before_end import USUAL, SiteRule
+from warre_blazar.domain.running.snapshots import USUAL, BeforeEndRule
 from warre_blazar.services.running.executor import Executor, Pools
 
 
@@ -56,7 +56,7 @@ class Manager:
         self,
         pool: futures.Executor | None = None,
         time_limit: Callable[[int], float] = lambda _: math.inf,
-        before_end: SiteRule = USUAL,
+        before_end: BeforeEndRule = USUAL,
     ) -> None:
         self.outside = Outside()
         inline = Inline()

@@ -19,7 +19,7 @@ from warre_blazar.errors import exceptions
 from warre_blazar.openstack import placement
 from warre_blazar.services.booking import admission, lookup
 from warre_blazar.services.flavors import flavors
-from warre_blazar.services.running import backing, late_servers
+from warre_blazar.services.running import backing
 
 pytestmark = pytest.mark.usefixtures("database")
 
@@ -265,7 +265,7 @@ def test_server_that_appears_after_the_end_is_deleted(flavor, cloud: Cloud, dele
         db_api.lease_destroy(lease.id)
     foreign = {**unlisted, "flavor_name": f"reservation:{uuid.uuid4()}"}
     servers.update({late: unlisted, "foreign": foreign})
-    late_servers.delete(timeutils.utcnow())
+    backing.delete_late_servers(timeutils.utcnow())
     assert set(servers) == {running, "foreign"}
 
 

@@ -11,13 +11,13 @@ from blazar.db import api as db_api
 from tests.fakes.cloud import Cloud
 from tests.functional.db import world
 from warre_blazar.cmd import manage
-from warre_blazar.db import booked_shapes, flavors, generations, session, tables
+from warre_blazar.db import flavors, generations, session, tables
 from warre_blazar.db.hosts import reservable_hosts
 from warre_blazar.domain.flavors.devices import NO_DEVICES, Rules
 from warre_blazar.domain.flavors.flavor import Flavor, Shape
 from warre_blazar.domain.flavors.request_groups import Group
 from warre_blazar.errors import exceptions
-from warre_blazar.services.flavors import device_recount
+from warre_blazar.services.flavors import devices
 from warre_blazar.services.flavors import flavors as offered
 
 pytestmark = pytest.mark.usefixtures("database")
@@ -94,12 +94,12 @@ def test_flavor_that_was_never_resolved_is_found_and_resolved(cloud: Cloud):
     made = world.add_flavor(extra_specs=GPU)
     world.add_flavor(extra_specs={"hw:cpu_cores": "1"})
     flavor = forget(made)
-    (finding,) = device_recount.find(NO_DEVICES)
+    (finding,) = devices.find_changed(NO_DEVICES)
     assert (finding.flavor, finding.groups) == (flavor, (CAPABILITY, CAPABILITY))
     assert read(flavor) == flavor
-    assert device_recount.recount(NO_DEVICES) == [finding]
+    assert devices.recount(NO_DEVICES) == [finding]
     assert read(flavor).shape == made.shape
-    assert device_recount.find(NO_DEVICES) == []
+    assert devices.find_changed(NO_DEVICES) == []
 
 
 def test_flavor_becomes_active_only_when_its_devices_are_counted(cloud: Cloud):
@@ -113,7 +113,7 @@ def test_flavor_becomes_active_only_when_its_devices_are_counted(cloud: Cloud):
     offered.update(made.id, {"active": True, "extra_specs": GPU}, NO_DEVICES)
     assert read(made).shape.device_groups == (CAPABILITY, CAPABILITY)
     offered.update(forget(made).id, {"active": False}, NO_DEVICES)
-    device_recount.recount(NO_DEVICES)
+    devices.recount(NO_DEVICES)
     offered.update(made.id, {"active": True}, NO_DEVICES)
     assert read(made).active
 
@@ -132,9 +132,9 @@ def test_changed_alias_changes_flavors_and_what_holds_hosts(cloud: Cloud):
     world.begin(over)
     world.finish(over)
     before = all_generations()
-    (finding,) = device_recount.find(in_placement(NEW))
+    (finding,) = devices.find_changed(in_placement(NEW))
     assert finding.reservations == 2
-    assert device_recount.recount(in_placement(NEW), flavor.name) == [finding]
+    assert devices.recount(in_placement(NEW), flavor.name) == [finding]
     assert booked_groups() == {
         held.reservation_id: (NEW, NEW),
         also.reservation_id: (NEW, NEW),
@@ -145,7 +145,7 @@ def test_changed_alias_changes_flavors_and_what_holds_hosts(cloud: Cloud):
     # Whoever books at that moment, on the flavor or on the host, reads everything again.
     after = all_generations()
     assert [sum(numbers) for numbers in after] == [sum(numbers) + 1 for numbers in before]
-    assert device_recount.recount(in_placement(NEW)) == []
+    assert devices.recount(in_placement(NEW)) == []
     assert all_generations() == after
 
 
@@ -159,7 +159,7 @@ def test_booking_on_a_host_that_has_just_come_back_reads_it_again(cloud: Cloud):
     with session.reader() as db:
         (read_before,) = reservable_hosts.empty(db)
     db_api.host_update(host_id, {"reservable": False})
-    device_recount.recount(in_placement(NEW))
+    devices.recount(in_placement(NEW))
     db_api.host_update(host_id, {"reservable": True})
     with pytest.raises(session.LostRace), session.writer() as db:
         generations.increase_hosts(db, [read_before])
@@ -170,7 +170,7 @@ def test_booked_devices_are_taken_as_they_are_counted_after_a_recount(cloud: Clo
     world.add_host(cloud, "a", more=inventories, traits=("CUSTOM_BIG",))
     flavor = world.add_flavor(in_placement(OLD), extra_specs=GPU, slots=9)
     world.book(world.request(flavor, world.hours(1, 2), 1))
-    device_recount.recount(in_placement(NEW))
+    devices.recount(in_placement(NEW))
     wanted = world.request(flavor, world.hours(1, 2))
     world.book(wanted)
     with pytest.raises(exceptions.HostsExhausted):
@@ -184,7 +184,7 @@ def test_reservation_with_other_devices_than_its_flavor_is_counted_too(cloud: Cl
     forget(flavor)
     booked = world.book(world.request(flavor, world.hours(1, 2)))
     offered.update(flavor.id, {"extra_specs": {"hw:cpu_cores": "1"}})
-    (finding,) = device_recount.recount(in_placement(NEW))
+    (finding,) = devices.recount(in_placement(NEW))
     assert (finding.groups, finding.reservations) == ((), 1)
     assert booked_groups() == {booked.reservation_id: (NEW, NEW)}
     assert read(flavor).shape.device_groups == ()
@@ -192,7 +192,7 @@ def test_reservation_with_other_devices_than_its_flavor_is_counted_too(cloud: Cl
 
 def test_flavor_that_cannot_be_resolved_stays_as_it_is(cloud: Cloud):
     flavor = world.add_flavor(in_placement(OLD), extra_specs=GPU)
-    (finding,) = device_recount.recount(NO_DEVICES)
+    (finding,) = devices.recount(NO_DEVICES)
     assert "pci_alias_gpu" in finding.failure
     assert read(flavor) == flavor
     cloud.install_cyborg(fpga=[{"resources:FPGA": "1"}])
@@ -202,7 +202,7 @@ def test_flavor_that_cannot_be_resolved_stays_as_it_is(cloud: Cloud):
     offered.update(flavor.id, {"extra_specs": GPU}, in_placement(NEW))
     with session.writer() as db:
         db.execute(tables.flavors.update().values(extra_specs=FPGA))
-    assert all("Cyborg" in each.failure for each in device_recount.recount(NO_DEVICES))
+    assert all("Cyborg" in each.failure for each in devices.recount(NO_DEVICES))
     # Each device is asked for once.
     assert len(cloud.cyborg.requests) == 1
     cloud.remove_cyborg()
@@ -213,7 +213,7 @@ def test_booking_that_was_read_before_a_recount_is_not_written(cloud: Cloud):
     flavor = forget(world.add_flavor(in_placement(OLD), extra_specs=GPU))
     with session.reader() as db:
         read_before = flavors.require(db, flavor.id)
-    device_recount.recount(in_placement(NEW))
+    devices.recount(in_placement(NEW))
     with pytest.raises(session.LostRace), session.writer() as db:
         generations.increase_flavor(db, read_before, {})
 
@@ -223,13 +223,13 @@ def test_only_reservations_that_hold_hosts_are_listed(cloud: Cloud):
     flavor = world.add_flavor(slots=9)
     lease = world.book(world.request(flavor, world.hours(1, 2)))
     with session.reader() as db:
-        (text,) = booked_shapes.holding_hosts(db, flavor.id)
+        (text,) = flavors.hosts_of_shapes(db, flavor.id)
         assert Shape.from_json(text) == flavor.shape
-        assert booked_shapes.count(db, flavor.id, text) == 1
+        assert flavors.count_of_shape(db, flavor.id, text) == 1
     world.begin(lease)
     world.finish(lease)
     with session.reader() as db:
-        assert booked_shapes.holding_hosts(db, flavor.id) == []
+        assert flavors.hosts_of_shapes(db, flavor.id) == []
 
 
 @pytest.fixture

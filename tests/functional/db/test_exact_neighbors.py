@@ -20,7 +20,7 @@ from tests.functional.db import databases, oversold, races, world
 from tests.functional.db.stepping import stepping
 from tests.functional.db.test_update_races import MARKING, Manager
 from warre_blazar import compat
-from warre_blazar.db import session, unfinished
+from warre_blazar.db import migration, session
 from warre_blazar.db.hosts import allocations
 from warre_blazar.db.running import backings
 from warre_blazar.domain.timeline import Span
@@ -475,7 +475,7 @@ def test_note_of_a_stock_reservation_is_deleted_after_its_end(cloud: Cloud, data
     lease = world.add_lease(SPAN, resource_type="virtual:instance")
     reserve("virtual:instance", lease)
     with database.connect() as connection:
-        assert unfinished.counts(connection) == {}
+        assert migration.unfinished(connection) == {}
     db_api.reservation_update(lease.reservation_id, {"status": "deleted"})
     backing.reconcile()
     assert cloud.leftovers() == {}

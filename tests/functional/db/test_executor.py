@@ -27,7 +27,7 @@ from tests.functional.db.managers import (
 from warre_blazar import timer, times
 from warre_blazar.db import session, tables
 from warre_blazar.db.running import backings, executions
-from warre_blazar.domain.running.execution_timing import DELETE, END, LEAD, START
+from warre_blazar.domain.running.execution import DELETE, END, LEAD, START
 from warre_blazar.services.booking import changing, lookup
 from warre_blazar.services.running import backing
 from warre_blazar.services.running import executor_transactions as transactions

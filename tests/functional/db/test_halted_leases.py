@@ -14,7 +14,7 @@ from tests.functional.db.managers import Manager, state
 from tests.functional.db.test_audit import NOW, YES, Scene, furnish, stock_lease
 from tests.functional.db.test_exact_neighbors import reserve
 from warre_blazar.db import session
-from warre_blazar.db.running import lease_workers
+from warre_blazar.db.running import executions
 from warre_blazar.domain.audit.differences import DifferenceKind, Needs
 from warre_blazar.errors import exceptions
 from warre_blazar.services.audit import mending
@@ -121,7 +121,7 @@ def work_on(lease: world.Lease) -> None:
     manager = Manager().executor
     manager.beat()
     with session.writer() as db:
-        lease_workers.note(db.connection(), lease.id, manager.manager_id, "work")
+        executions.note_worker(db.connection(), lease.id, manager.manager_id, "work")
 
 
 def write_now(lease: world.Lease) -> None:

@@ -11,10 +11,10 @@ from tests.functional.db import databases, world
 from tests.functional.db.managers import Manager
 from warre_blazar.cmd import manage
 from warre_blazar.db import session, tables
-from warre_blazar.db.booking.reservation_filters import Filter
+from warre_blazar.db.booking.reservations import Filter
 from warre_blazar.db.running import executions
 from warre_blazar.domain.flavors.flavor import Shape
-from warre_blazar.plugins import deletion_records
+from warre_blazar.plugins import change_records
 from warre_blazar.services.booking import lookup
 from warre_blazar.services.records import history
 from warre_blazar.services.records.history import Purged
@@ -111,7 +111,7 @@ def test_age_of_a_record_counts_from_the_deletion_or_else_from_the_end(cloud: Cl
 
 
 def test_lease_deleted_by_blazar_leaves_a_record(cloud: Cloud, over: world.Lease):
-    deletion_records.register()
+    change_records.register_deletions()
     db_api.lease_destroy(over.id)
     with session.reader() as db:
         (record,) = db.execute(sa.select(tables.history)).mappings()

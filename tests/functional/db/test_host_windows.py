@@ -16,9 +16,9 @@ from warre_blazar.db import session, tables
 from warre_blazar.db.booking import reservations
 from warre_blazar.db.records import changes
 from warre_blazar.domain.hosts.host_marks import Drain
+from warre_blazar.domain.maintenance import Outcome, OverBookings
 from warre_blazar.domain.records.changes import ChangeKind
 from warre_blazar.domain.timeline import Span
-from warre_blazar.domain.window_meetings import Outcome, OverBookings
 from warre_blazar.errors import exceptions
 from warre_blazar.services.audit import looking
 from warre_blazar.services.booking import admission

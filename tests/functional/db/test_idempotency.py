@@ -12,7 +12,7 @@ from warre_blazar.db.booking.idempotency_keys import Key
 from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import exceptions
 from warre_blazar.services.booking import idempotency
-from warre_blazar.services.flavors import flavor_access
+from warre_blazar.services.flavors import flavors
 from warre_blazar.services.maintenance import maintenance_windows
 
 pytestmark = pytest.mark.usefixtures("database")
@@ -54,14 +54,14 @@ def test_item_that_was_created_meanwhile_is_answered_in_place_of_the_refusal():
 
     def find(access_id: str):
         try:
-            return flavor_access.get(access_id)
+            return flavors.get_access(access_id)
         except exceptions.AccessNotFound:
             return None
 
     def create(access_id: str):
         assert access_id == known
-        flavor_access.grant(flavor.id, "p", access_id)
-        return flavor_access.grant(flavor.id, "p", access_id)
+        flavors.grant_access(flavor.id, "p", access_id)
+        return flavors.grant_access(flavor.id, "p", access_id)
 
     assert idempotency.make(key(), find, create).id == known
 

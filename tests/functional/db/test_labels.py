@@ -11,14 +11,14 @@ from tests.fakes.cloud import Cloud
 from tests.functional.db import world
 from warre_blazar import times
 from warre_blazar.db import session
-from warre_blazar.db.booking.reservation_filters import Filter
+from warre_blazar.db.booking.reservations import Filter
 from warre_blazar.domain.booking import labels
 from warre_blazar.domain.booking.labels import Labels
-from warre_blazar.domain.window_meetings import OverBookings
+from warre_blazar.domain.maintenance import OverBookings
 from warre_blazar.errors import exceptions
 from warre_blazar.services.booking import lookup
 from warre_blazar.services.booking.through_manager import change
-from warre_blazar.services.caller import Caller
+from warre_blazar.services.booking.through_manager.calls import Caller
 from warre_blazar.services.flavors import flavors
 from warre_blazar.services.maintenance import over_bookings
 

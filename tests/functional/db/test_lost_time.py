@@ -16,9 +16,9 @@ from warre_blazar.db.records.usage import UsageFilter
 from warre_blazar.domain.records.changes import ChangeKind
 from warre_blazar.domain.records.usage import Amounts
 from warre_blazar.domain.timeline import Span
-from warre_blazar.plugins import change_records, deletion_records
+from warre_blazar.plugins import change_records
 from warre_blazar.services.booking import lookup
-from warre_blazar.services.records import running_time, usage
+from warre_blazar.services.records import server_samples, usage
 from warre_blazar.services.running import backing
 
 pytestmark = pytest.mark.usefixtures("database", "recorded")
@@ -30,7 +30,7 @@ HOUR = datetime.timedelta(hours=1)
 @pytest.fixture
 def recorded(database: sa.Engine) -> None:
     change_records.register()
-    deletion_records.register()
+    change_records.register_deletions()
     session.change(outbox.set_channels, {"bills": True})
 
 
@@ -99,7 +99,7 @@ def test_reservation_that_was_running_when_it_was_imported(cloud: Cloud, databas
         connection.execute(tables.changes.delete())
         connection.execute(tables.bookings.update().values(counted_until=None))
     for hours in (0.5, 1, 1.5):
-        running_time.tell(at(hours), "manager")
+        server_samples.tell_running_time(at(hours), "manager")
     assert log(lease).count(ChangeKind.STARTED) == 1
     Manager().run(SPAN.end)
     assert amounts() == Amounts(booked=2 * 3600, held=2 * 3600)

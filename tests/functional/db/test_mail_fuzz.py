@@ -18,7 +18,7 @@ from tests.functional.db.test_outbox import beat
 from tests.unit.messengers import mail_server
 from warre_blazar.db import session, tables
 from warre_blazar.db.messages import outbox
-from warre_blazar.domain.messages import addresses
+from warre_blazar.domain.messages import messages
 from warre_blazar.domain.messages.messages import one_line
 from warre_blazar.domain.messages.notices import Kind, News
 from warre_blazar.messengers.smtp import SmtpMessenger
@@ -91,7 +91,7 @@ def test_mail_is_received_as_it_was_meant(
         session.change(outbox.add, outbox.of_reservations([lease.reservation_id]), news)
         delivery.run()
         (content,) = mailing.contents
-        receiver = contact if addresses.is_address(contact) else ADDRESS
+        receiver = contact if messages.is_address(contact) else ADDRESS
         assert mailing.receivers == [[receiver]]
         _check(content, name, project, receiver)
 

@@ -27,15 +27,15 @@ from warre_blazar.domain.booking.quota import Rule
 from warre_blazar.domain.flavors.flavor import Flavor
 from warre_blazar.domain.messages.messages import Message, MessageLimits, WantedMessages
 from warre_blazar.domain.messages.notices import Kind, News
-from warre_blazar.domain.running.execution_timing import DELETE
+from warre_blazar.domain.running.execution import DELETE
 from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import exceptions
 from warre_blazar.messengers.smtp import SmtpMessenger
 from warre_blazar.openstack import caches
-from warre_blazar.plugins import change_records, deletion_records, telling
+from warre_blazar.plugins import change_records, telling
 from warre_blazar.services.booking import changing, lookup
-from warre_blazar.services.booking.through_manager import latest_extension
-from warre_blazar.services.messages import delivery, message_settings, messages, reminders, stopping
+from warre_blazar.services.booking.through_manager import change
+from warre_blazar.services.messages import delivery, message_settings, messages, reminders
 from warre_blazar.services.messages.delivery import Delivery
 from warre_blazar.services.messages.rendering import Templates
 
@@ -63,14 +63,14 @@ class Recorder:
 def channel(database: sa.Engine, cloud: Cloud) -> None:
     """The channel of a messenger, and a Keystone that knows the user and the project."""
     change_records.register()
-    deletion_records.register()
+    change_records.register_deletions()
     session.change(outbox.set_channels, {CHANNEL: False})
     cloud.keystone.users["user"] = {"name": "Alpha", "email": ADDRESS}
     cloud.keystone.projects[world.PROJECT] = {"name": "physics"}
 
 
 def latest_end(reservation_id: str) -> datetime.datetime | None:
-    return latest_extension.latest_end(reservation_id, world.conditions())
+    return change.latest_end(reservation_id, world.conditions())
 
 
 def channel_of(
@@ -321,14 +321,14 @@ def test_only_messages_to_others_have_a_link(cloud: Cloud, sent: Callable[..., l
         assert url is not None and url in message.text and url in message.html
         root, _, token = url.rpartition("/")
         assert root == "http://blazar.example/reservation/v2/stop-messages"
-        assert stopping.mailbox_of_token(token) == mailbox
+        assert message_settings.mailbox_of_token(token) == mailbox
 
 
 def test_message_for_a_contact_that_has_stopped_messages_goes_to_the_user(
     cloud: Cloud, sent: Callable[..., list[Message]]
 ):
-    stopping.stop("team@example.org")
-    stopping.stop(ADDRESS)
+    message_settings.stop("team@example.org")
+    message_settings.stop(ADDRESS)
     book(cloud, contact="Team+gpu@example.org")
     book(cloud, contact="other@example.org")
     assert [message.to for message in sent()] == [ADDRESS, "other@example.org"]
@@ -339,7 +339,7 @@ def test_message_for_a_contact_that_has_stopped_messages_goes_to_the_user(
     }
     book(cloud, contact="team@example.org")
     assert [message.to for message in sent()] == ["pi@example.org"]
-    stopping.resume("team@example.org")
+    message_settings.resume("team@example.org")
     book(cloud, contact="team@example.org")
     assert [message.to for message in sent()] == ["team@example.org"]
 
@@ -465,7 +465,7 @@ def test_message_goes_out_if_nobody_knows_how_far_it_can_be_extended(
     enforced = Rule(frozenset({"flavor:slot"}), enforced=True, cache_time=0)
 
     def ends(reservation_id: str) -> datetime.datetime | None:
-        return latest_extension.latest_end(reservation_id, world.conditions(rule=enforced))
+        return change.latest_end(reservation_id, world.conditions(rule=enforced))
 
     lease = book(cloud)
     Manager().run(SPAN.start)

@@ -20,16 +20,16 @@ from tests.functional.db.test_staying import gpu
 from warre_blazar import times
 from warre_blazar.db import maintenance, session, tables
 from warre_blazar.db.messages import outbox
-from warre_blazar.db.records import tallies
+from warre_blazar.db.records import metrics as tallies
 from warre_blazar.db.running import executions, leases
+from warre_blazar.domain.flavors.capacity import SlotUse
 from warre_blazar.domain.flavors.devices import NO_DEVICES
 from warre_blazar.domain.flavors.flavor import Flavor
-from warre_blazar.domain.flavors.slot_use import SlotUse
 from warre_blazar.domain.maintenance import MaintenanceWindow
 from warre_blazar.domain.messages.notices import Kind, News
 from warre_blazar.domain.records.tallies import Name
 from warre_blazar.domain.running import lease_states
-from warre_blazar.domain.running.execution_timing import END, LEAD, START
+from warre_blazar.domain.running.execution import END, LEAD, START
 from warre_blazar.domain.running.lease_states import Age
 from warre_blazar.domain.slots import free_time
 from warre_blazar.domain.timeline import Span
@@ -369,29 +369,29 @@ def rows() -> int:
 
 def note(*labels: str) -> None:
     for label in labels:
-        session.change(tallies.add, Name.START_DELAY, label, 0.5)
+        session.change(tallies.add_tally, Name.START_DELAY, label, 0.5)
 
 
 def test_merged_tallies_have_the_same_sums(database, monkeypatch):
     monkeypatch.setattr(tallies, "_BATCH", 7)
     note(*["0.5"] * 20, "inf")
     with session.reader() as db:
-        before = tallies.read(db)
+        before = tallies.tallies(db)
     assert rows() == 21
     metrics.merge_tallies()
     with session.reader() as db:
-        assert tallies.read(db) == before
+        assert tallies.tallies(db) == before
     assert rows() <= 7
     note("0.5")
     metrics.merge_tallies()
     with session.reader() as db:
-        assert tallies.read(db)["start_delay", "0.5"].count == 21
+        assert tallies.tallies(db)["start_delay", "0.5"].count == 21
 
 
 def test_purge_lets_no_counter_fall(cloud: Cloud):
     note("0.5")
     with session.writer() as db:
-        tallies.add(db, Name.REPAIR, "contradiction")
+        tallies.add_tally(db, Name.REPAIR, "contradiction")
     world.add_host(cloud, "a")
     over = world.book(world.request(world.add_flavor(), SPAN))
     world.begin(over)

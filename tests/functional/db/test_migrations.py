@@ -17,9 +17,9 @@ import sqlalchemy as sa
 from tests.fakes.cloud import Cloud
 from tests.functional.db import databases
 from warre_blazar.cmd.manage import main as manage_main
-from warre_blazar.db import migration, models, unfinished
+from warre_blazar.db import migration, models
 from warre_blazar.db import tables as all_tables
-from warre_blazar.domain.running.backing_phases import Phase
+from warre_blazar.domain.running.backing import Phase
 
 
 @pytest.fixture(params=["utf8mb3", "utf8mb4"])
@@ -291,7 +291,7 @@ def test_tables_that_an_interrupted_downgrade_has_dropped_are_not_in_use():
     engine = sa.create_engine("sqlite://")
     models.metadata.create_all(engine, [all_tables.leases, all_tables.reservations])
     with engine.connect() as db:
-        assert unfinished.counts(db) == {}
+        assert migration.unfinished(db) == {}
 
 
 @pytest.mark.parametrize("revision", ["nonesuch", "+1"])

@@ -23,14 +23,14 @@ from warre_blazar.db.running import executions
 from warre_blazar.domain.audit.facts import LostNotices
 from warre_blazar.domain.messages import payloads
 from warre_blazar.domain.messages.notices import OF_WAITS, Kind, News, Notice
-from warre_blazar.domain.running.execution_timing import DELETE
+from warre_blazar.domain.running.execution import DELETE
 from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import exceptions
-from warre_blazar.plugins import change_records, deletion_records
+from warre_blazar.plugins import change_records
 from warre_blazar.services.booking import changing, lookup
 from warre_blazar.services.messages import delivery
 from warre_blazar.services.messages.delivery import Delivery, Undeliverable
-from warre_blazar.services.records import running_time
+from warre_blazar.services.records import server_samples
 from warre_blazar.services.running import backing
 
 pytestmark = pytest.mark.usefixtures("database", "channels")
@@ -46,7 +46,7 @@ HOUR = datetime.timedelta(hours=1)
 def channels(database: sa.Engine) -> None:
     """Two channels, of which one gets what bills are made from."""
     change_records.register()
-    deletion_records.register()
+    change_records.register_deletions()
     session.change(outbox.set_channels, {"bills": True, "mail": False})
 
 
@@ -167,7 +167,7 @@ def test_running_time_adds_up_whatever_managers_do(cloud: Cloud, manager: Manage
     half = SPAN.start + HOUR / 2
     # Two managers, one of them twice, and no manager at the second full hour.
     for number, now in enumerate([half, half, SPAN.start + HOUR + SECOND, SPAN.start + HOUR]):
-        running_time.tell(now, f"manager-{number % 2}")
+        server_samples.tell_running_time(now, f"manager-{number % 2}")
     manager.run(SPAN.end)
     periods = [n.news.period for n in waiting_for("bills") if n.news.kind is Kind.EXISTS]
     assert [(p.start, p.end) for p in periods if p] == [
@@ -244,7 +244,7 @@ def test_full_hour_beside_an_end_tells_no_time_twice(cloud: Cloud, manager: Mana
 
     sa.event.listen(sa.Engine, "before_cursor_execute", end)
     try:
-        running_time.tell(SPAN.end, "another manager")
+        server_samples.tell_running_time(SPAN.end, "another manager")
     finally:
         sa.event.remove(sa.Engine, "before_cursor_execute", end)
     assert ended

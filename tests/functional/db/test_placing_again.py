@@ -14,9 +14,9 @@ from warre_blazar.db.booking import reservations
 from warre_blazar.db.hosts import allocations
 from warre_blazar.db.moves import movables
 from warre_blazar.db.records import changes
+from warre_blazar.domain.maintenance import Outcome, OverBookings
 from warre_blazar.domain.records.changes import ChangeKind, MoveReason
 from warre_blazar.domain.slots.free_time import Question
-from warre_blazar.domain.window_meetings import Outcome, OverBookings
 from warre_blazar.errors import exceptions
 from warre_blazar.services.booking import admission, changing, dry_run, lookup
 from warre_blazar.services.maintenance import over_bookings

@@ -24,7 +24,7 @@ from tests.functional.db import dashboard, databases, world
 from tests.functional.db.outage import fail
 from tests.functional.db.scraping import compared, get, program, prometheus, serving
 from warre_blazar.db import session
-from warre_blazar.db.records import refusals, tallies
+from warre_blazar.db.records import metrics, refusals
 from warre_blazar.db.running import executions
 from warre_blazar.domain.records.refusals import Asked
 from warre_blazar.domain.records.tallies import DELAYS, Name, bucket
@@ -82,8 +82,8 @@ def count() -> None:
     with session.writer() as db:
         for name in DELAYS.values():
             for seconds in (0.2, 0.3, 0.4, 3.0):
-                tallies.add(db, name, bucket(seconds), seconds)
-        tallies.add(db, Name.REPAIR, "contradiction")
+                metrics.add_tally(db, name, bucket(seconds), seconds)
+        metrics.add_tally(db, Name.REPAIR, "contradiction")
 
 
 def test_every_query_has_data(database: sa.Engine, cloud: Cloud, tmp_path: pathlib.Path):

@@ -12,7 +12,7 @@ from blazar import status
 from tests.functional.db import world
 from warre_blazar.db import session, tables
 from warre_blazar.db.booking import reservations as stored
-from warre_blazar.db.booking.reservation_filters import SORT_KEYS, Filter
+from warre_blazar.db.booking.reservations import SORT_KEYS, Filter
 from warre_blazar.domain.booking import reservation_states
 from warre_blazar.domain.booking.reservation import Reservation
 from warre_blazar.domain.flavors.flavor import Flavor

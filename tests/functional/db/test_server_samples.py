@@ -12,14 +12,14 @@ from tests.functional.db import databases, world
 from tests.functional.db.managers import Manager
 from tests.functional.db.test_statements import counted
 from warre_blazar.db import session, tables
-from warre_blazar.db.booking.reservation_filters import Filter
+from warre_blazar.db.booking.reservations import Filter
 from warre_blazar.db.messages import outbox
 from warre_blazar.db.records.usage import UsageFilter
 from warre_blazar.domain.messages import payloads
 from warre_blazar.domain.messages.notices import Kind, Notice
 from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import exceptions
-from warre_blazar.plugins import change_records, deletion_records
+from warre_blazar.plugins import change_records
 from warre_blazar.services.booking import lookup
 from warre_blazar.services.records import history, server_samples, usage
 
@@ -35,7 +35,7 @@ MIDNIGHT = world.NOW + datetime.timedelta(days=1)
 @pytest.fixture
 def told(database: sa.Engine) -> None:
     change_records.register()
-    deletion_records.register()
+    change_records.register_deletions()
     session.change(outbox.set_channels, {"bills": True, "mail": False})
 
 

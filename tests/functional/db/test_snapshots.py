@@ -18,11 +18,15 @@ from warre_blazar.db.messages import outbox
 from warre_blazar.db.running import executions
 from warre_blazar.db.running import snapshots as stored
 from warre_blazar.domain.messages.notices import Notice
-from warre_blazar.domain.running.before_end import SiteRule
-from warre_blazar.domain.running.execution_timing import DELETE
-from warre_blazar.domain.running.snapshots import ServerSnapshot, ServerToSave, Status
+from warre_blazar.domain.running.execution import DELETE
+from warre_blazar.domain.running.snapshots import (
+    BeforeEndRule,
+    ServerSnapshot,
+    ServerToSave,
+    Status,
+)
 from warre_blazar.openstack import caches
-from warre_blazar.plugins import change_records, deletion_records
+from warre_blazar.plugins import change_records
 from warre_blazar.services.records import history as keeping
 from warre_blazar.services.running import backing, snapshots
 
@@ -30,7 +34,7 @@ pytestmark = pytest.mark.usefixtures("database", "channel")
 
 SPAN = world.hours(1, 3)
 MINUTE = datetime.timedelta(minutes=1)
-RULE = SiteRule("snapshot", 30 * MINUTE)
+RULE = BeforeEndRule("snapshot", 30 * MINUTE)
 BEGIN = SPAN.end - RULE.ahead
 #: The pause between two looks.
 PAUSE = datetime.timedelta(seconds=20)
@@ -39,14 +43,14 @@ PAUSE = datetime.timedelta(seconds=20)
 @pytest.fixture
 def channel(database: sa.Engine) -> None:
     change_records.register()
-    deletion_records.register()
+    change_records.register_deletions()
     session.change(outbox.set_channels, {"mail": False})
 
 
 class Site:
     """A manager, and a running reservation of a host with room for several servers."""
 
-    def __init__(self, cloud: Cloud, rule: SiteRule = RULE, **flavor: object) -> None:
+    def __init__(self, cloud: Cloud, rule: BeforeEndRule = RULE, **flavor: object) -> None:
         self.cloud, self.rule = cloud, rule
         world.add_host(cloud, "a")
         self.lease = world.book(world.request(world.add_flavor(slots=4, **flavor), SPAN, 3))
@@ -129,7 +133,7 @@ def test_each_server_gets_an_image_that_belongs_to_its_project(site: Site, cloud
 def test_reservation_flavor_and_site_decide_in_this_order(
     cloud: Cloud, default, of_flavor, chosen, images
 ):
-    site = Site(cloud, SiteRule(default, RULE.ahead), before_end=of_flavor)
+    site = Site(cloud, BeforeEndRule(default, RULE.ahead), before_end=of_flavor)
     with session.writer() as db:
         db.execute(tables.bookings.update().values(before_end=chosen))
     site.boot()

@@ -12,12 +12,12 @@ from tests.fakes.cloud import Cloud
 from tests.functional.db import world
 from warre_blazar.db import session, tables
 from warre_blazar.db.booking import quotas as stored
-from warre_blazar.db.booking.reservation_filters import Filter
+from warre_blazar.db.booking.reservations import Filter
 from warre_blazar.db.hosts import allocations, reservable_hosts
 from warre_blazar.domain.slots import free_time
 from warre_blazar.errors import exceptions
 from warre_blazar.services.booking import admission, lookup, quotas
-from warre_blazar.services.flavors import capacity, flavor_access, flavors
+from warre_blazar.services.flavors import capacity, flavors
 from warre_blazar.services.maintenance import maintenance_windows
 from warre_blazar.services.slots import availability, free_slots, no_free_slots, offers
 
@@ -120,7 +120,7 @@ def offer(count: int) -> None:
     """Add private flavors with access, a booking, and a window for it and all earlier flavors."""
     made = [world.add_flavor(is_public=False, slots=4) for _ in range(count)]
     for number, flavor in enumerate(made):
-        flavor_access.grant(flavor.id, world.PROJECT)
+        flavors.grant_access(flavor.id, world.PROJECT)
         world.book(world.request(flavor, SPAN))
         closed = [f.id for f in made[: number + 1]]
         maintenance_windows.create(world.hours(10 + number, 11 + number), "note", closed, world.NOW)
@@ -135,7 +135,7 @@ def lists() -> dict[str, Callable[[], tuple[list[Any], int]]]:
     return {
         "flavors": lambda: flavors.listing(**OWN, filters={}, **WHOLE),
         "flavors, page": lambda: flavors.listing(**OWN, filters={}, limit=2, offset=0),
-        "access": lambda: flavor_access.listing({}, None, 0),
+        "access": lambda: flavors.accesses({}, None, 0),
         "reservations": lambda: lookup.listing(Filter()),
         "reservations, own": lambda: lookup.listing(
             Filter(project_id=world.PROJECT), limit=2, sort="created_at", descending=True
@@ -160,7 +160,7 @@ def shows() -> dict[str, Callable[[], Any]]:
     )
     return {
         "flavor": lambda: flavors.get(flavor.id, **OWN),
-        "access": lambda: flavor_access.get(first_pages["access"][-1].id),
+        "access": lambda: flavors.get_access(first_pages["access"][-1].id),
         "reservation": lambda: lookup.get(first_pages["reservations"][-1][0].id, None),
         "window": lambda: maintenance_windows.get(
             first_pages["windows"][-1].id, project_id=world.PROJECT, everything=False

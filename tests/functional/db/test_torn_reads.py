@@ -23,7 +23,7 @@ from tests.functional.db.outage import book_on, booked_on, fail, heal
 from warre_blazar.db import session
 from warre_blazar.db.booking import quotas
 from warre_blazar.domain.hosts.host_marks import Drain
-from warre_blazar.domain.window_meetings import Outcome, OverBookings
+from warre_blazar.domain.maintenance import Outcome, OverBookings
 from warre_blazar.errors import exceptions
 from warre_blazar.services.booking import admission
 from warre_blazar.services.maintenance import over_bookings

@@ -22,9 +22,9 @@ from warre_blazar.domain.messages.notices import Kind
 from warre_blazar.domain.records.usage import Amounts
 from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import exceptions
-from warre_blazar.plugins import change_records, deletion_records
+from warre_blazar.plugins import change_records
 from warre_blazar.services.booking import changing
-from warre_blazar.services.records import history, running_time, usage
+from warre_blazar.services.records import history, server_samples, usage
 from warre_blazar.services.running import backing
 
 pytestmark = pytest.mark.usefixtures("database", "told")
@@ -40,7 +40,7 @@ PROJECTS = ("project-alpha", "project-beta")
 @pytest.fixture
 def told(database: sa.Engine) -> None:
     change_records.register()
-    deletion_records.register()
+    change_records.register_deletions()
     session.change(outbox.set_channels, {"bills": True})
 
 
@@ -145,7 +145,7 @@ class Year:
         self.now = moment
         timeutils.set_time_override(moment)
         if moment >= self.away:
-            running_time.tell(moment, "manager")
+            server_samples.tell_running_time(moment, "manager")
 
     def _next(self, entry: Entry) -> datetime.datetime | None:
         if entry.over != datetime.datetime.max:

@@ -16,7 +16,7 @@ from tests.functional.db import manager_process, world
 from warre_blazar.db import session, tables, waits
 from warre_blazar.domain.timeline import Span
 from warre_blazar.domain.waits import Wait, WaitState
-from warre_blazar.plugins import deletion_records
+from warre_blazar.plugins import change_records
 from warre_blazar.services.running import blazar_start_end
 from warre_blazar.services.waits import waits as posting
 
@@ -81,7 +81,7 @@ def has_turn() -> bool:
 def test_each_is_booked_in_turn_although_a_manager_is_killed(
     database: sa.Engine, cloud: Cloud, tmp_path: pathlib.Path
 ):
-    deletion_records.register()
+    change_records.register_deletions()
     options = {
         **cloud.options(),
         "transport_url": "fake://",

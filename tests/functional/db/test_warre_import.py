@@ -23,18 +23,18 @@ from tests.functional.db.warre_scene import Said, Scene, counts, left, said
 from tests.functional.db.warre_site import ACTIVE, ALPHA, BIG, HUGE, NOW, OLD, THIRD, TWO, day
 from warre_blazar import warre_import
 from warre_blazar.db import flavors, session, tables
-from warre_blazar.db.booking.reservation_filters import Filter
+from warre_blazar.db.booking.reservations import Filter
 from warre_blazar.db.running import backings, executions, idle
 from warre_blazar.domain.flavors.devices import NO_DEVICES
-from warre_blazar.domain.running.execution_timing import END
+from warre_blazar.domain.running.execution import END
 from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import exceptions
 from warre_blazar.services.audit import Audit, looking
 from warre_blazar.services.audit.looking import StockTypes
 from warre_blazar.services.booking import lookup
-from warre_blazar.services.flavors import device_recount, flavor_access
+from warre_blazar.services.flavors import devices
 from warre_blazar.services.flavors import flavors as offered_flavors
-from warre_blazar.services.records import running_time
+from warre_blazar.services.records import server_samples
 from warre_blazar.services.running.executor_transactions import Claimed, claim
 from warre_blazar.warre_import import blazar_rows
 
@@ -259,7 +259,7 @@ def test_undo_accepts_that_a_reminder_was_sent(scene: Scene):
 def test_undo_accepts_what_managers_note_about_running_reservations(scene: Scene):
     scene.take_over()
     reservation_id = scene.leases[ACTIVE].reservation_id
-    running_time.tell(day(23, 13), "manager")
+    server_samples.tell_running_time(day(23, 13), "manager")
     with session.writer() as db:
         for hour in (13, 14):
             idle.note(db, {reservation_id: 0}, day(23, hour), without_gap=True)
@@ -313,7 +313,7 @@ def _update(table: sa.Table, row_id: str, **values: Any) -> None:
 
 
 def _grant(flavor_id: str, project_id: str) -> None:
-    flavor_access.grant(flavor_id, project_id)
+    offered_flavors.grant_access(flavor_id, project_id)
 
 
 @pytest.mark.parametrize("case", CHANGES)
@@ -442,7 +442,7 @@ def test_flavor_that_names_devices_is_closed_until_they_are_counted(scene: Scene
     Manager().run(day(24))
     assert state(scene.leases[TWO]) == RUNNING
     world.add_host(scene.cloud, "gpus", properties={"pci_alias_gpu": "4"})
-    device_recount.recount(NO_DEVICES)
+    devices.recount(NO_DEVICES)
     offered_flavors.update(BIG, {"active": True}, NO_DEVICES)
     assert bookable(Span(day(24, 1), day(24, 5))) == 1
     assert lookup.get(TWO, None)[0].shape.device_groups == ()

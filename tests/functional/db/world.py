@@ -14,7 +14,7 @@ from blazar.db import api as db_api
 from tests.fakes.cloud import Cloud
 from warre_blazar.db import session, sql_functions, tables
 from warre_blazar.db.running import backings
-from warre_blazar.domain.booking.booking_conditions import BookingConditions
+from warre_blazar.domain.booking.booking_rules import BookingConditions
 from warre_blazar.domain.booking.quota import Rule
 from warre_blazar.domain.flavors.devices import NO_DEVICES, Rules
 from warre_blazar.domain.flavors.flavor import Flavor

@@ -4,7 +4,8 @@ import datetime
 
 from tests.unit.api.people import Person
 from warre_blazar.domain.audit.differences import Difference, DifferenceKind
-from warre_blazar.services.audit import Result, reporting
+from warre_blazar.services import audit
+from warre_blazar.services.audit import Result
 
 AT = datetime.datetime(2026, 11, 25, 12, 30, 15, 7)
 OVERSOLD = Difference(DifferenceKind.FLAVOR_OVERSOLD, "f-1", "5 of 4 slots of gpu are booked")
@@ -19,8 +20,8 @@ def test_there_is_no_report_before_the_first_audit(admin: Person):
 
 
 def test_last_report_is_shown(admin: Person):
-    reporting.keep(Result([GONE], [], {}, {}), AT - datetime.timedelta(days=1))
-    reporting.keep(RESULT, AT)
+    audit.keep_report(Result([GONE], [], {}, {}), AT - datetime.timedelta(days=1))
+    audit.keep_report(RESULT, AT)
     document = admin.get("audit").json
     assert document["finished_at"] == "2026-11-25T12:30:15+00:00"
     assert document["away"] == [{"service": "keystone", "reason": "401"}]
@@ -44,7 +45,7 @@ def test_last_report_is_shown(admin: Person):
 
 
 def test_findings_are_paged(admin: Person):
-    reporting.keep(RESULT, AT)
+    audit.keep_report(RESULT, AT)
     first = admin.get("audit?limit=2").json
     assert ([each["subject"] for each in first["results"]], first["total"]) == (["f-1", "h-1"], 3)
     assert first["next"].endswith("/?page=2")
@@ -54,8 +55,8 @@ def test_findings_are_paged(admin: Person):
 
 
 def test_only_the_first_of_very_many_are_kept(admin: Person, monkeypatch):
-    monkeypatch.setattr(reporting, "MOST_KEPT", 2)
-    reporting.keep(RESULT, AT)
+    monkeypatch.setattr(audit, "MOST_KEPT", 2)
+    audit.keep_report(RESULT, AT)
     document = admin.get("audit").json
     assert (document["found"], document["total"], len(document["results"])) == (3, 2, 2)
 

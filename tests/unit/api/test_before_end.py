@@ -10,7 +10,7 @@ from oslo_config import cfg
 from tests.unit.api import things
 from tests.unit.api.people import Person, refusal
 from tests.unit.api.site import Site
-from warre_blazar.domain.running.before_end import SiteRule
+from warre_blazar.domain.running.snapshots import BeforeEndRule
 from warre_blazar.services.running import snapshots
 
 
@@ -70,7 +70,7 @@ def test_snapshots_are_shown_also_of_a_deleted_reservation(site: Site, alpha: Pe
     site.set_time(things.moment(2, 9))
     site.execute()
     server = site.cloud.nova.boot(booked["compute_flavor"], alpha.project_id)
-    rule = SiteRule("nothing", datetime.timedelta(minutes=30))
+    rule = BeforeEndRule("nothing", datetime.timedelta(minutes=30))
     site.set_time(things.moment(2, 10, 40))
     snapshots.look(things.moment(2, 10, 40), site.executor.manager_id, rule)
     (shown_one,) = alpha.get(path).json["snapshots"]

@@ -16,7 +16,7 @@ from tests.unit.api.site import Site
 from warre_blazar.db import tables
 from warre_blazar.domain.flavors.devices import NO_DEVICES
 from warre_blazar.domain.flavors.request_groups import Group
-from warre_blazar.services.flavors import device_recount
+from warre_blazar.services.flavors import devices
 
 ALIAS, PROFILE = "pci_passthrough:alias", "accel:device_profile"
 GPU = {ALIAS: "gpu:2"}
@@ -239,7 +239,7 @@ def test_imported_flavor_is_made_active_after_its_devices_are_counted(site: Site
         answer = Person(site.app, "admin", root).patch(f"flavors/{made['id']}", {"active": True})
         assert refusal(answer) == (400, "device_not_countable")
         assert "warre-blazar-manage flavor recount" in answer.json["error_message"]
-    device_recount.recount(NO_DEVICES)
+    devices.recount(NO_DEVICES)
     assert things.made(admin.patch(f"flavors/{made['id']}", {"active": True}))["active"]
 
 

@@ -16,7 +16,7 @@ from warre_blazar.db import session, tables
 from warre_blazar.domain.slots.free_time import FreeTime
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import manager
-from warre_blazar.services.booking.through_manager import creation
+from warre_blazar.services.booking.through_manager import reservations
 from warre_blazar.services.series import unattended as keeping
 
 
@@ -83,18 +83,18 @@ def test_all_or_none_books_nothing_if_one_does_not_fit(alpha: Person, beta: Pers
 def test_all_or_none_is_undone_if_somebody_is_faster(
     alpha: Person, beta: Person, flavor, monkeypatch
 ):
-    create = creation.create
+    create = reservations.create
 
     def slow(caller: Any, request: Any, lease_id: str | None = None) -> Any:
         if request.span.start == things.moment(5, 9):
             day = {"start": things.at(5, 8), "end": things.at(5, 20)}
-            monkeypatch.setattr(creation, "create", create)
+            monkeypatch.setattr(reservations, "create", create)
             # Pecan handles one request of a thread at a time.
             with futures.ThreadPoolExecutor() as pool:
                 pool.submit(things.book, beta, flavor, instance_count=2, **day).result()
         return create(caller, request, lease_id)
 
-    monkeypatch.setattr(creation, "create", slow)
+    monkeypatch.setattr(reservations, "create", slow)
     asked = things.series(flavor, rrule="FREQ=DAILY;COUNT=3", all_or_none=True)
     assert refusal(alpha.post("series", asked)) == (409, "series_refused")
     assert alpha.get("reservations").json["results"] == []
@@ -297,14 +297,14 @@ class Died(BaseException):
 def test_manager_goes_on_after_a_request_that_has_died(
     site: Site, alpha: Person, flavor, monkeypatch, all_or_none: bool
 ):
-    create = creation.create
+    create = reservations.create
 
     def dying(caller: Any, request: Any, lease_id: str | None = None) -> Any:
         if request.span.start == things.moment(5, 9):
             raise Died
         return create(caller, request, lease_id)
 
-    monkeypatch.setattr(creation, "create", dying)
+    monkeypatch.setattr(reservations, "create", dying)
     asked = things.series(flavor, rrule="FREQ=DAILY;COUNT=3", all_or_none=all_or_none)
     with pytest.raises(Died):
         alpha.post("series", asked)

@@ -11,7 +11,7 @@ from tests.unit.api.people import Person, refusal
 from tests.unit.api.site import NOW, Site
 from tests.unit.api.things import at
 from warre_blazar.services.booking import admission
-from warre_blazar.services.booking.through_manager import creation
+from warre_blazar.services.booking.through_manager import reservations
 from warre_blazar.services.records import server_samples
 
 INTERVAL = datetime.timedelta(minutes=5)
@@ -158,7 +158,7 @@ def test_refusal_by_the_manager_is_listed_once(
     site: Site, alpha: Person, flavor: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ):
     """The API finds room, but the manager doesn't, as after another booking in between."""
-    monkeypatch.setattr(creation, "admission", SimpleNamespace(check=admission.decide))
+    monkeypatch.setattr(reservations, "admission", SimpleNamespace(check=admission.decide))
     answer = alpha.post("reservations", things.booking(flavor, instance_count=3))
     assert refusal(answer)[1] == "slots_exhausted"
     (found,) = refusals(alpha)

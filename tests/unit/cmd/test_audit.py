@@ -16,7 +16,7 @@ from warre_blazar import times
 from warre_blazar.cmd import audit_command, manage
 from warre_blazar.db import models
 from warre_blazar.openstack import manager
-from warre_blazar.services.audit import reporting
+from warre_blazar.services import audit
 from warre_blazar.services.running import backing
 
 ORPHAN = "0c0ffee0-0000-4000-8000-000000000001"
@@ -60,11 +60,11 @@ def test_cloud_without_differences_is_clean(run: Run, capsys: pytest.CaptureFixt
 def test_report_is_kept(run: Run, cloud: Cloud):
     cloud.placement.classes.add(backing.resource_class(ORPHAN))
     run()
-    kept = reporting.last()
+    kept = audit.last_report()
     assert kept is not None and [each.kind for each in kept.findings] == ["leftover"]
     cloud.placement.classes.clear()
     run("--json")
-    kept = reporting.last()
+    kept = audit.last_report()
     assert kept is not None and kept.findings == []
 
 

@@ -26,7 +26,7 @@ from warre_blazar.domain.running import backing_names
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import keystone, limits
 from warre_blazar.services.hosts import host_refresh
-from warre_blazar.site_rules import device_rules
+from warre_blazar.site_rules import conditions
 
 SUCCESS, WARNING, FAILURE = (
     upgradecheck.Code.SUCCESS,
@@ -380,7 +380,7 @@ def with_alias(healthy: config_fixture.Config, cloud: Cloud) -> config_fixture.C
     healthy.config(pci_alias=['{"name": "gpu", "resource_class": "GPU"}'], group="warre")
     healthy.config(pci_in_placement=True, group="warre")
     specs = {"pci_passthrough:alias": "gpu:1"}
-    world.add_flavor(device_rules.configured(), name="gpus", slots=1, extra_specs=specs)
+    world.add_flavor(conditions.device_rules(), name="gpus", slots=1, extra_specs=specs)
     return healthy
 
 

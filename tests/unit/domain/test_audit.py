@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.unit.domain import shapes
-from warre_blazar.domain.audit import cloud_side, overselling, table_side, trust_side
+from warre_blazar.domain.audit import cloud_side, overselling, table_side
 from warre_blazar.domain.audit.differences import RULES, Difference, DifferenceKind, Needs, in_both
 from warre_blazar.domain.audit.facts import (
     Booking,
@@ -33,7 +33,7 @@ from warre_blazar.domain.audit.facts import (
 from warre_blazar.domain.hosts import providers
 from warre_blazar.domain.hosts.providers import Inventory
 from warre_blazar.domain.running import backing_names
-from warre_blazar.domain.running.backing_phases import Phase
+from warre_blazar.domain.running.backing import Phase
 from warre_blazar.domain.running.lease_states import Age, ClaimState, State, Statuses, Summary
 from warre_blazar.domain.timeline import Span
 
@@ -417,12 +417,12 @@ def test_state_of_a_lease_gives_these_differences(seen: SeenLease, expected: lis
 def test_unused_trusts_are_a_difference(
     used: set[str], trusts: set[str], expected: list[DifferenceKind]
 ):
-    assert kinds(trust_side.compare_trusts(used, trusts)) == expected
+    assert kinds(cloud_side.compare_trusts(used, trusts)) == expected
 
 
 def test_lease_whose_trust_is_gone_is_a_difference():
     leases = [TrustedLease(t, f"lease {t}", "PENDING", "user", PROJECT, START, t) for t in "tu"]
-    (found,) = trust_side.compare_leases(leases, {"t"})
+    (found,) = cloud_side.compare_leases(leases, {"t"})
     assert (found.kind, found.subject) == (DifferenceKind.TRUST_GONE, "u")
     assert "lease u" in found.text
 

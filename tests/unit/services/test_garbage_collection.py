@@ -2,7 +2,7 @@ import gc
 
 import pytest
 
-from warre_blazar.services import garbage_collection
+from warre_blazar.services import searches
 
 
 @pytest.fixture(autouse=True)
@@ -12,7 +12,7 @@ def collecting():
 
 
 def test_collector_is_enabled_again_after_an_error():
-    with pytest.raises(ZeroDivisionError), garbage_collection.uncollected():
+    with pytest.raises(ZeroDivisionError), searches.uncollected():
         assert not gc.isenabled()
         1 / 0  # noqa: B018
     assert gc.isenabled()
@@ -20,6 +20,6 @@ def test_collector_is_enabled_again_after_an_error():
 
 def test_collector_that_was_disabled_stays_disabled():
     gc.disable()
-    with garbage_collection.uncollected():
+    with searches.uncollected():
         pass
     assert not gc.isenabled()

@@ -13,7 +13,7 @@ from tests.unit.api.site import NOW
 from tests.unit.wsgi import sending
 from tests.unit.wsgi.whole import WholeSite
 from warre_blazar.db import session
-from warre_blazar.db.messages import addresses
+from warre_blazar.db.messages import message_settings
 from warre_blazar.services.waits.serving import WaitServer
 from warre_blazar.site_rules import conditions, wait_permits
 
@@ -173,8 +173,8 @@ def test_address_whose_owner_has_stopped_messages_can_not_be_a_contact(
     contact: str,
 ):
     domains("*")
-    session.change(addresses.stop, STRANGER, NOW)
-    session.change(addresses.stop, OWN.lower(), NOW)
+    session.change(message_settings.stop, STRANGER, NOW)
+    session.change(message_settings.stop, OWN.lower(), NOW)
     assert "has stopped messages" in expected(site, way(alpha, flavor, booked, contact))
     # What they stop is only about reservations of others.
     assert way(alpha, flavor, booked, OWN).status_int in (200, 201)

@@ -11,9 +11,9 @@ from oslo_db import exception as db_exc
 from tests.unit.wsgi import sending
 from tests.unit.wsgi.whole import WholeSite
 from warre_blazar.db import session
-from warre_blazar.db.messages import secrets as stored_secrets
+from warre_blazar.db.messages import message_settings as stored_secrets
 from warre_blazar.db.tables import secrets
-from warre_blazar.services.messages import stopping
+from warre_blazar.services.messages import message_settings
 
 ADDRESS = "o'brien&co+gpu@Stranger.example"
 MAILBOX = "o'brien&co@stranger.example"
@@ -27,7 +27,7 @@ def ask(site: WholeSite, method: str, token: str, body: bytes = b"", **headers: 
 
 @pytest.fixture
 def token(site: WholeSite) -> str:
-    return stopping.token_for(ADDRESS)
+    return message_settings.token_for(ADDRESS)
 
 
 def test_opening_the_page_changes_nothing_and_the_button_stops_messages(
@@ -40,16 +40,16 @@ def test_opening_the_page_changes_nothing_and_the_button_stops_messages(
     assert site.rows() == before
     assert "Stop messages</button>" in shown.text
     assert "<b>o&#39;brien&amp;co@stranger.example</b>" in shown.text
-    assert not stopping.is_stopped(MAILBOX)
+    assert not message_settings.is_stopped(MAILBOX)
     for _ in range(2):
         stopped = ask(site, "POST", token, b"messages=off", Content_Type=FORM)
         assert stopped.status_int == 200
         assert "Send messages again</button>" in stopped.text
-        assert stopping.is_stopped(MAILBOX)
+        assert message_settings.is_stopped(MAILBOX)
     assert ask(site, "GET", token).text == stopped.text
     again = ask(site, "POST", token, b"messages=on", Content_Type=FORM)
     assert again.text == shown.text
-    assert not stopping.is_stopped(MAILBOX)
+    assert not message_settings.is_stopped(MAILBOX)
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_mail_program_stops_messages_with_one_request(
     site: WholeSite, token: str, kind: str, body: bytes
 ):
     assert ask(site, "POST", token, body, Content_Type=kind).status_int == 200
-    assert stopping.is_stopped(MAILBOX)
+    assert message_settings.is_stopped(MAILBOX)
 
 
 def test_page_needs_no_keystone_and_no_other_page_can_use_it(site: WholeSite, token: str):
@@ -90,7 +90,7 @@ def test_name_of_the_site_is_escaped(site: WholeSite, token: str):
 
 def odd_tokens(token: str) -> list[str]:
     name, _, signature = token.partition(".")
-    other = stopping.token_for("victim@stranger.example")
+    other = message_settings.token_for("victim@stranger.example")
     return [
         *("", ".", "x", "x.y", name, f"{name}.", f".{signature}", f"{token}/", f"/{token}"),
         *(f"{other.partition('.')[0]}.{signature}", f"{name}.{other.partition('.')[2]}"),
@@ -115,18 +115,18 @@ def test_link_that_was_changed_or_is_for_another_address_does_nothing(site: Whol
 def test_link_of_another_site_does_nothing(site: WholeSite, token: str):
     with session.writer() as db:
         db.execute(secrets.delete())
-    assert stopping.token_for(ADDRESS) != token
+    assert message_settings.token_for(ADDRESS) != token
     assert ask(site, "POST", token).status_int == 404
-    assert not stopping.is_stopped(MAILBOX)
+    assert not message_settings.is_stopped(MAILBOX)
 
 
 def test_managers_and_api_share_the_key(
     site: WholeSite, token: str, monkeypatch: pytest.MonkeyPatch
 ):
     """A process may have looked for the key just before another one has made it."""
-    find, looks = stored_secrets.find, iter([None, None])
-    monkeypatch.setattr(stored_secrets, "find", lambda *args: next(looks, find(*args)))
-    assert stopping.token_for(ADDRESS) == token
+    find, looks = stored_secrets.find_key, iter([None, None])
+    monkeypatch.setattr(stored_secrets, "find_key", lambda *args: next(looks, find(*args)))
+    assert message_settings.token_for(ADDRESS) == token
     assert next(looks, "both") == "both"
 
 
@@ -141,7 +141,7 @@ def test_page_has_no_other_methods(site: WholeSite, token: str, method: str):
 def test_long_body_is_refused(site: WholeSite, token: str):
     answer = ask(site, "POST", token, b"x" * (128 * 1024 + 1), Content_Type=FORM)
     assert sending.refused(answer) == (413, "body_too_large")
-    assert not stopping.is_stopped(MAILBOX)
+    assert not message_settings.is_stopped(MAILBOX)
 
 
 def test_database_that_is_away_is_said(

@@ -8,7 +8,7 @@ from warre_blazar import policy
 from warre_blazar.api import parsing, views
 from warre_blazar.api.controllers import base
 from warre_blazar.policies import audit as policies
-from warre_blazar.services.audit import reporting
+from warre_blazar.services import audit
 
 
 class AuditController(base.Controller):
@@ -18,7 +18,7 @@ class AuditController(base.Controller):
     def get_all(self, **_query: Any) -> Any:
         policy.authorize(base.context(), policies.GET)
         limit, offset = base.page_of(parsing.query(pecan.request, base.PAGING))
-        report = reporting.last()
+        report = audit.last_report()
         findings = report.findings if report else ()
         end = None if limit is None else offset + limit
         page = [views.audit_finding(each) for each in findings[offset:end]]

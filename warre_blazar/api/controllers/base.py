@@ -15,7 +15,7 @@ from oslo_utils import timeutils, uuidutils
 from pecan import hooks, rest
 
 from warre_blazar import policy, texts, times
-from warre_blazar.api import links, parsing, pecan_requests, schemas, views
+from warre_blazar.api import parsing, pecan_requests, schemas, views
 from warre_blazar.api.computing_hook import ComputingHook
 from warre_blazar.api.error_hook import ErrorHook, is_warres
 from warre_blazar.domain.etags import NOT_SAID, Shown, Values, digests, in_json
@@ -25,7 +25,7 @@ from warre_blazar.fields.declaration import Field, Resource, Use
 from warre_blazar.fields.kinds import Schema, Text
 from warre_blazar.openstack import people
 from warre_blazar.services.booking import idempotency
-from warre_blazar.services.caller import Caller
+from warre_blazar.services.booking.through_manager.calls import Caller
 
 T = TypeVar("T")
 
@@ -335,6 +335,6 @@ def _next_link(page: int) -> str:
     link ends with ``/?page=N``, and add the limit and the filters to it. Other clients use the link
     as it is, so it contains the limit and the filters of the present request.
     """
-    request = links.as_sent(pecan.request)
+    request = pecan_requests.as_sent(pecan.request)
     query = [(k, v) for k, v in request.GET.items() if k not in ("page", "next")]
     return f"{request.path_url}?{urlencode([*query, ('next', '')])}/?page={page}"

@@ -9,7 +9,7 @@ from warre_blazar.api import parsing, schemas, views
 from warre_blazar.api.controllers import base
 from warre_blazar.errors import exceptions
 from warre_blazar.policies import flavor_access as policies
-from warre_blazar.services.flavors import flavor_access
+from warre_blazar.services.flavors import flavors
 
 LIST_QUERY = {"flavor_id": parsing.word, "project_id": parsing.project_id, **base.PAGING}
 
@@ -23,14 +23,14 @@ class FlavorProjectsController(base.Controller):
         query = parsing.query(pecan.request, LIST_QUERY)
         limit, offset = base.page_of(query)
         sees = base.field_filter()
-        accesses, total = flavor_access.listing(query, limit, offset)
+        accesses, total = flavors.accesses(query, limit, offset)
         return base.listing([views.access(a, sees) for a in accesses], total, limit, offset)
 
     @pecan.expose("json")
     def get_one(self, *path: str, **_query: Any) -> Any:
         access_id = base.item_id(path)
         _authorize_one(policies.GET, access_id)
-        return views.access(flavor_access.get(access_id), base.field_filter())
+        return views.access(flavors.get_access(access_id), base.field_filter())
 
     @pecan.expose("json")
     def post(self, **_query: Any) -> Any:
@@ -39,8 +39,8 @@ class FlavorProjectsController(base.Controller):
         values = base.body(schemas.ACCESS_CREATE)
         access = base.made_once(
             values,
-            base.found(flavor_access.get, exceptions.AccessNotFound),
-            lambda access_id: flavor_access.grant(
+            base.found(flavors.get_access, exceptions.AccessNotFound),
+            lambda access_id: flavors.grant_access(
                 values["flavor_id"], base.existing_project(values["project_id"]), access_id
             ),
         )
@@ -50,7 +50,7 @@ class FlavorProjectsController(base.Controller):
     def delete(self, *path: str, **_query: Any) -> Any:
         access_id = base.item_id(path)
         _authorize_one(policies.DELETE, access_id)
-        flavor_access.revoke(access_id)
+        flavors.revoke_access(access_id)
         return base.empty(204)
 
 

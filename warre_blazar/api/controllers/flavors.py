@@ -15,7 +15,7 @@ from warre_blazar.fields.flavors import FlavorFields, FlavorShown
 from warre_blazar.policies import flavors as policies
 from warre_blazar.services.flavors import capacity, flavors
 from warre_blazar.services.slots import free_slots, no_free_slots
-from warre_blazar.site_rules import device_rules
+from warre_blazar.site_rules import conditions
 
 LIST_QUERY = {
     "all_projects": parsing.boolean,
@@ -103,7 +103,7 @@ class FlavorsController(base.Controller):
             flavors.create,
             {**schemas.FLAVOR_DEFAULTS, **values},
             timeutils.utcnow(),
-            device_rules.configured(),
+            conditions.device_rules(),
         )
         if is_dry_run:
             return _written(create(dry_run=True))
@@ -119,7 +119,7 @@ class FlavorsController(base.Controller):
         changed = flavors.update(
             flavor_id,
             values,
-            device_rules.configured(),
+            conditions.device_rules(),
             base.shown(FlavorFields, values),
             dry_run=is_dry_run,
         )

@@ -9,7 +9,7 @@ from warre_blazar.api import parsing, views
 from warre_blazar.api.controllers import base, searches
 from warre_blazar.policies import hosts as policies
 from warre_blazar.services.hosts import host_status
-from warre_blazar.site_rules import device_rules
+from warre_blazar.site_rules import conditions
 
 LIST_QUERY = {"start": parsing.moment, "end": parsing.moment, **base.PAGING}
 
@@ -23,7 +23,7 @@ class HostsController(base.Controller):
         query = parsing.query(pecan.request, LIST_QUERY)
         limit, offset = base.page_of(query)
         window = searches.window(query, times.HOSTS_LENGTH, "start", "end")
-        found = host_status.listing(window, searches.now(), device_rules.of_stock())
+        found = host_status.listing(window, searches.now(), conditions.device_rules_of_stock())
         end = None if limit is None else offset + limit
         documents = [views.host(each) for each in found[offset:end]]
         return base.listing(documents, len(found), limit, offset)

@@ -10,9 +10,8 @@ from warre_blazar import policy
 from warre_blazar.api import parsing, schemas, views
 from warre_blazar.api.controllers import base
 from warre_blazar.domain.etags import of_window
-from warre_blazar.domain.maintenance import MaintenanceWindow
+from warre_blazar.domain.maintenance import MaintenanceWindow, Meeting, OverBookings
 from warre_blazar.domain.timeline import Span
-from warre_blazar.domain.window_meetings import Meeting, OverBookings
 from warre_blazar.errors import exceptions
 from warre_blazar.fields.others import WindowFields
 from warre_blazar.policies import flavors as flavor_policies

@@ -8,19 +8,19 @@ from oslo_utils import timeutils
 from warre_blazar import policy, texts
 from warre_blazar.api import parsing, schemas, views
 from warre_blazar.api.controllers import base
-from warre_blazar.db.booking.reservation_filters import Filter
+from warre_blazar.db.booking.reservations import Filter
 from warre_blazar.domain.booking import labels
 from warre_blazar.domain.booking.reservation import Reservation
 from warre_blazar.domain.etags import of_reservation
 from warre_blazar.domain.flavors.flavor import Flavor
-from warre_blazar.domain.running.before_end import Choice
+from warre_blazar.domain.running.snapshots import BeforeEndChoice
 from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import exceptions
 from warre_blazar.fields.reservations import ReservationFields
 from warre_blazar.policies import reservations as policies
 from warre_blazar.services.booking import admission, dry_run, lookup
 from warre_blazar.services.booking.dry_run import Foreseen
-from warre_blazar.services.booking.through_manager import change, creation, deletion
+from warre_blazar.services.booking.through_manager import change, reservations
 from warre_blazar.services.slots import extension
 from warre_blazar.site_rules import conditions, contacts
 
@@ -112,8 +112,8 @@ class ReservationsController(base.Controller):
             return _foreseen(dry_run.booking(request))
         made = base.made_once(
             values,
-            creation.find,
-            lambda lease_id: creation.create(base.caller(project_id), request, lease_id),
+            reservations.find,
+            lambda lease_id: reservations.create(base.caller(project_id), request, lease_id),
         )
         return _tagged(*made)
 
@@ -135,7 +135,7 @@ class ReservationsController(base.Controller):
     def delete(self, *path: str, **_query: Any) -> Any:
         parsing.query(pecan.request, {})
         reservation, _ = _find(policies.DELETE, base.item_id(path))
-        is_done = deletion.delete(base.caller(), reservation)
+        is_done = reservations.delete(base.caller(), reservation)
         return base.empty(204 if is_done else 202)
 
 
@@ -193,7 +193,7 @@ def _change(reservation: Reservation, values: dict[str, Any]) -> change.ChangeRe
         values.get("end"),
         values.get("instance_count"),
         changed or None,
-        Choice(values["before_end"]) if "before_end" in values else None,
+        BeforeEndChoice(values["before_end"]) if "before_end" in values else None,
         values.get("movable_hours"),
         base.shown(ReservationFields, values),
     )

@@ -10,7 +10,7 @@ from warre_blazar.api.controllers import base
 from warre_blazar.domain.slots import free_time
 from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import exceptions
-from warre_blazar.site_rules import conditions, device_rules
+from warre_blazar.site_rules import conditions
 
 
 def now() -> datetime.datetime:
@@ -55,6 +55,6 @@ def question(
         affinity=query.get("affinity"),
         least=query.get("hours", least),
         any_length=project_id in conditions.projects_of_any_length(),
-        device_rules=device_rules.of_stock(),
+        device_rules=conditions.device_rules_of_stock(),
         moves=conditions.moves() if query.get("placing_again", True) else 0,
     )

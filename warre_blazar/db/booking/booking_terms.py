@@ -1,18 +1,94 @@
-"""Reads in one statement what decides about a booking, apart from slots and hosts."""
+"""Reads what decides about a booking, apart from slots and hosts."""
 
 import dataclasses
-from collections.abc import Collection
+from collections import defaultdict
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
+from warre_blazar import times
 from warre_blazar.db import flavors, maintenance
 from warre_blazar.db import tables as t
 from warre_blazar.db.booking import quotas
+from warre_blazar.db.booking.claims import Claims, claiming
+from warre_blazar.db.tables import allocations, bookings, history, leases, reservations
 from warre_blazar.domain.booking.quota import Amount
 from warre_blazar.domain.flavors.flavor import Flavor
-from warre_blazar.domain.timeline import Span
+from warre_blazar.domain.timeline import Claim, Span
+
+#: By flavor id and by the reservation's id in Blazar's table, what a project has booked.
+Booked = Mapping[str, Mapping[str, list[Claim]]]
+
+
+def of_project(
+    db: Session, project_id: str | None, flavor_ids: Collection[str], window: Span
+) -> Booked:
+    """What a project has or had booked of some flavors within a span.
+
+    This has the reservations that hold hosts, those that have ended, and of the deleted ones the
+    time until their deletion. It takes two statements, or none if there are no flavors.
+    """
+    found: dict[str, dict[str, list[Claim]]] = defaultdict(dict)
+    if not flavor_ids or project_id is None:
+        return found
+    read = Claims(window, times.NO_TIME)
+    holds = sa.exists().where(allocations.c.reservation_id == reservations.c.id)
+    query = (
+        sa.select(bookings.c.flavor_id, reservations.c.id, bookings.c.instance_count, *read.columns)
+        .select_from(
+            leases.join(reservations, reservations.c.lease_id == leases.c.id).join(
+                bookings, bookings.c.reservation_id == reservations.c.id
+            )
+        )
+        .where(
+            leases.c.project_id == project_id,
+            bookings.c.flavor_id.in_(flavor_ids),
+            sa.or_(holds, leases.c.status == "TERMINATED"),
+        )
+    )
+    for flavor_id, reservation_id, count, *when in db.execute(
+        claiming(query, window, times.NO_TIME)
+    ):
+        found[flavor_id][reservation_id] = [Claim(span, count) for span in read.spans(*when)]
+    until = sa.case(
+        (history.c.deleted_at < history.c.end_date, history.c.deleted_at), else_=history.c.end_date
+    )
+    past = sa.select(
+        history.c.flavor_id, history.c.id, history.c.instance_count, history.c.start_date, until
+    ).where(
+        history.c.project_id == project_id,
+        history.c.flavor_id.in_(flavor_ids),
+        history.c.start_date < window.end,
+        history.c.end_date > window.start,
+    )
+    for flavor_id, record_id, count, start, end in db.execute(past):
+        # A reservation that was deleted before its start took nothing.
+        if start < end:
+            found[flavor_id].setdefault(record_id, [Claim(Span(start, end), count)])
+    return found
+
+
+def of_all_projects(db: Session, flavor_id: str, window: Span) -> dict[str, list[Claim]]:
+    """What each project holds of a flavor within a span, by project id."""
+    found: dict[str, list[Claim]] = defaultdict(list)
+    read = Claims(window, times.NO_TIME)
+    query = (
+        sa.select(leases.c.project_id, bookings.c.instance_count, *read.columns)
+        .select_from(
+            leases.join(reservations, reservations.c.lease_id == leases.c.id).join(
+                bookings, bookings.c.reservation_id == reservations.c.id
+            )
+        )
+        .where(
+            bookings.c.flavor_id == flavor_id,
+            sa.exists().where(allocations.c.reservation_id == reservations.c.id),
+        )
+    )
+    for project_id, count, *when in db.execute(claiming(query, window, times.NO_TIME)):
+        found[project_id] += [Claim(span, count) for span in read.spans(*when)]
+    return found
 
 
 @dataclasses.dataclass(frozen=True)

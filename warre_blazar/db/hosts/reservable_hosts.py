@@ -4,6 +4,7 @@ import dataclasses
 import datetime
 import functools
 from collections import defaultdict
+from collections.abc import Collection
 from typing import Any
 
 import sqlalchemy as sa
@@ -225,3 +226,14 @@ def _hypervisor_inventories(row: sa.RowMapping) -> dict[str, Inventory]:
         "MEMORY_MB": Inventory(row["memory_mb"]),
         "DISK_GB": Inventory(row["local_gb"]),
     }
+
+
+def known_capabilities(db: Session, names: Collection[str]) -> set[str]:
+    """Which of the given capabilities at least one host has. The host needn't be reservable."""
+    query = (
+        sa.select(resource_properties.c.property_name)
+        .join(extra_capabilities, extra_capabilities.c.property_id == resource_properties.c.id)
+        .where(resource_properties.c.property_name.in_(names))
+    )
+    # Some databases compare names without regard to case.
+    return set(db.scalars(query)) & set(names)

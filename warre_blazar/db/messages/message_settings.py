@@ -1,10 +1,18 @@
-"""Reads and writes whether users get messages."""
+"""Who gets no messages, how many messages each address has got, and the keys that sign the links to
+stop them.
+
+Addresses are mailboxes (``domain.messages.messages.mailbox_of``).
+"""
+
+import datetime
+import secrets
 
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from warre_blazar.db import session
-from warre_blazar.db.tables import message_settings
+from warre_blazar.db.tables import message_counts, message_settings, stopped_addresses
+from warre_blazar.db.tables import secrets as table
 
 
 def is_enabled(db: Session, user_id: str) -> bool:
@@ -24,3 +32,73 @@ def set_enabled(db: Session, user_id: str, enabled: bool) -> None:
         return
     values = {"user_id": user_id, "enabled": enabled}
     session.insert_or_lose(db, message_settings.insert().values(**values))
+
+
+def is_stopped(db: Session, address: str) -> bool:
+    """Whether the owner of an address has stopped messages about the reservations of others."""
+    of_address = stopped_addresses.c.address == address
+    return db.execute(sa.select(stopped_addresses.c.address).where(of_address)).first() is not None
+
+
+def stop(db: Session, address: str, at: datetime.datetime) -> None:
+    """Stop messages to an address.
+
+    :raises session.LostRace: another request stops them at the same time.
+    """
+    if not is_stopped(db, address):
+        row = {"address": address, "stopped_at": at.replace(microsecond=0)}
+        session.insert_or_lose(db, stopped_addresses.insert().values(**row))
+
+
+def resume(db: Session, address: str) -> None:
+    """Let messages go to an address again."""
+    db.execute(stopped_addresses.delete().where(stopped_addresses.c.address == address))
+
+
+def messages_sent(db: Session, channel: str, address: str, hour: datetime.datetime) -> int:
+    """How many messages a channel has sent to an address in an hour.
+
+    :param hour: the beginning of the hour.
+    """
+    query = sa.select(message_counts.c.sent).where(*_of(channel, address, hour))
+    return db.scalar(query) or 0
+
+
+def count_message(db: Session, channel: str, address: str, hour: datetime.datetime) -> None:
+    """Note that a channel has sent a message to an address.
+
+    :raises session.LostRace: another manager notes the first message at the same time.
+    """
+    more = {"sent": message_counts.c.sent + 1}
+    counted = message_counts.update().where(*_of(channel, address, hour)).values(more)
+    if not session.changed(db, counted):
+        row = {"channel": channel, "address": address, "hour": hour, "sent": 1}
+        session.insert_or_lose(db, message_counts.insert().values(**row))
+
+
+def forget_counts(db: Session, before: datetime.datetime) -> None:
+    """Delete the numbers of the hours that began before a moment."""
+    db.execute(message_counts.delete().where(message_counts.c.hour < before))
+
+
+def _of(channel: str, address: str, hour: datetime.datetime) -> tuple[sa.ColumnElement[bool], ...]:
+    table = message_counts.c
+    return table.channel == channel, table.address == address, table.hour == hour
+
+
+def find_key(db: Session, name: str) -> bytes | None:
+    """The key of a name, or None if nobody has made it yet."""
+    value = db.scalar(sa.select(table.c.value).where(table.c.name == name))
+    return None if value is None else bytes.fromhex(value)
+
+
+def get_or_make_key(db: Session, name: str) -> bytes:
+    """The key of a name, 32 random bytes.
+
+    :raises session.LostRace: another process has made it at the same time.
+    """
+    key = find_key(db, name)
+    if key is None:
+        key = secrets.token_bytes(32)
+        session.insert_or_lose(db, table.insert().values(name=name, value=key.hex()))
+    return key

@@ -18,7 +18,7 @@ from warre_blazar.db.tables import (
 )
 from warre_blazar.domain.flavors.flavor import Shape
 from warre_blazar.domain.running import lease_states
-from warre_blazar.domain.running.backing_phases import Phase
+from warre_blazar.domain.running.backing import Phase
 from warre_blazar.domain.timeline import Span
 
 _UNOPENED = (Phase.PLANNED, Phase.MAKING, Phase.MADE)

@@ -12,8 +12,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
-from warre_blazar.db.booking.reservation_filters import SORT_KEYS, Filter
-from warre_blazar.db.booking.reservations import by_id, keys
+from warre_blazar.db.booking.reservations import SORT_KEYS, Filter, by_id, keys
 from warre_blazar.db.messages import outbox
 from warre_blazar.db.running.leases import ours
 from warre_blazar.db.tables import (

@@ -11,8 +11,7 @@ from sqlalchemy.orm import Session
 from warre_blazar.db import session
 from warre_blazar.db.tables import backings, bookings, history, leases, reservations
 from warre_blazar.domain.running import lease_states
-from warre_blazar.domain.running.backing import Backing
-from warre_blazar.domain.running.backing_phases import UNMADE, Phase
+from warre_blazar.domain.running.backing import UNMADE, Backing, Phase
 
 
 def _backing(row: sa.RowMapping) -> Backing:

@@ -22,10 +22,11 @@ from warre_blazar.db.tables import (
 )
 from warre_blazar.domain.messages.notices import Kind, News
 from warre_blazar.domain.running.backing_names import nova_flavor_id
-from warre_blazar.domain.running.before_end import SNAPSHOT, SiteRule
-from warre_blazar.domain.running.execution_timing import pause
+from warre_blazar.domain.running.execution import pause
 from warre_blazar.domain.running.snapshots import (
+    SNAPSHOT,
     UNFINISHED,
+    BeforeEndRule,
     ServerSnapshot,
     ServerToSave,
     Status,
@@ -62,7 +63,7 @@ class Unfinished:
     is_running: bool
 
 
-def _wanted(rule: SiteRule) -> sa.ColumnElement[bool]:
+def _wanted(rule: BeforeEndRule) -> sa.ColumnElement[bool]:
     """The SQL condition that snapshots are to be made of a reservation's servers."""
     chosen = sa.func.coalesce(bookings.c.before_end, flavors.c.before_end, rule.default)
     return chosen == SNAPSHOT
@@ -71,7 +72,7 @@ def _wanted(rule: SiteRule) -> sa.ColumnElement[bool]:
 _IN_FLAVORS = bookings_in_leases.join(flavors, flavors.c.id == bookings.c.flavor_id)
 
 
-def due(db: Session, rule: SiteRule, now: datetime.datetime) -> list[Due]:
+def due(db: Session, rule: BeforeEndRule, now: datetime.datetime) -> list[Due]:
     """The running reservations that end soon, and of whose servers snapshots are to be made.
 
     Those whose servers couldn't be listed before come last.
@@ -101,7 +102,11 @@ def due(db: Session, rule: SiteRule, now: datetime.datetime) -> list[Due]:
 
 
 def looked(
-    db: Session, of: Due, servers: Sequence[ServerToSave], rule: SiteRule, now: datetime.datetime
+    db: Session,
+    of: Due,
+    servers: Sequence[ServerToSave],
+    rule: BeforeEndRule,
+    now: datetime.datetime,
 ) -> None:
     """Note which servers a reservation has, and of which of them a snapshot is to be made.
 
@@ -229,7 +234,7 @@ def update(db: Session, snapshot: ServerSnapshot, **values: Any) -> bool:
 
 
 def close(
-    db: Session, reservation_ids: Collection[str], rule: SiteRule, now: datetime.datetime
+    db: Session, reservation_ids: Collection[str], rule: BeforeEndRule, now: datetime.datetime
 ) -> None:
     """Note which snapshots weren't made by the end of reservations, and tell it.
 

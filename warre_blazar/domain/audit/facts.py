@@ -10,7 +10,7 @@ from warre_blazar.domain.hosts import provider_trees
 from warre_blazar.domain.hosts.bookable_host import BookableHost
 from warre_blazar.domain.hosts.provider_trees import ProviderTree
 from warre_blazar.domain.running import backing_names, lease_states
-from warre_blazar.domain.running.backing_phases import Phase
+from warre_blazar.domain.running.backing import Phase
 from warre_blazar.domain.timeline import Span
 
 

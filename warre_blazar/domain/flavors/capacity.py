@@ -4,15 +4,47 @@ import dataclasses
 import datetime
 import enum
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from warre_blazar import times
 from warre_blazar.domain import timeline
 from warre_blazar.domain.flavors.flavor import Flavor, Shape
 from warre_blazar.domain.flavors.request_groups import Group, PlacementRequest
-from warre_blazar.domain.hosts import host_properties
+from warre_blazar.domain.hosts import demands, host_properties
 from warre_blazar.domain.hosts.bookable_host import BookableHost
+from warre_blazar.domain.hosts.demands import Part
 from warre_blazar.domain.hosts.providers import Provider
+from warre_blazar.domain.timeline import Claim, Span
+
+
+def count_devices_unlike(hosts: Iterable[BookableHost], one: Shape, other: Shape) -> list[str]:
+    """The resource classes that two shapes take from the same devices in different ways.
+
+    Both shapes have a choice of several devices for these classes, and they take different amounts
+    of a device, or may choose different devices. If servers of both shapes come and go, what is
+    left of each device may be too little for a server, although it would be enough in total.
+
+    :returns: sorted; empty if this can't happen on any of the hosts.
+    """
+    found: set[str] = set()
+    for host in hosts:
+        if host.matches(one) and host.matches(other):
+            for mine in _choices(host, one):
+                for others in _choices(host, other):
+                    found |= _contested(mine, others)
+    return sorted(found)
+
+
+def _choices(host: BookableHost, shape: Shape) -> set[Part]:
+    return {part for part in demands.demand(host.tree, shape.request).parts if part.is_choice}
+
+
+def _contested(one: Part, other: Part) -> set[str]:
+    if (one.amounts, one.nodes) == (other.amounts, other.nodes) or not set(one.nodes) & set(
+        other.nodes
+    ):
+        return set()
+    return {cls for cls, _ in one.amounts} & {cls for cls, _ in other.amounts}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -254,3 +286,60 @@ def most_instances(rooms: Sequence[int], affinity: bool | None) -> int:
     if affinity is None:
         return sum(rooms)
     return max(rooms, default=0) if affinity else sum(1 for room in rooms if room)
+
+
+@dataclasses.dataclass(frozen=True)
+class SlotUse:
+    """How the slots of a flavor are used at a moment.
+
+    The three numbers may add up to less than the flavor's slots. The other slots are in the
+    cleaning time after a reservation, or no host has room for them.
+    """
+
+    #: Slots that reservations claim.
+    booked: int
+    #: Slots that could be booked at the moment, for a minute.
+    free: int
+    #: Other slots, if the flavor is inactive, outside of its validity, or in a maintenance window.
+    closed: int
+
+
+def minute(moment: datetime.datetime) -> Span:
+    """The minute in which a moment is."""
+    start = moment.replace(second=0, microsecond=0)
+    return Span(start, start + times.MINUTE)
+
+
+def slot_use(
+    flavor: Flavor,
+    claims: Sequence[Claim],
+    windows: Iterable[Span],
+    room: Callable[[int], int],
+    at: Span,
+    cleaning: datetime.timedelta,
+) -> SlotUse:
+    """How the slots of a flavor are used during a minute.
+
+    :param claims: the claims on the flavor's slots, without the cleaning time.
+    :param windows: the times of the maintenance windows that close the flavor.
+    :param room: how many more instances the hosts hold during the minute and the cleaning time
+        after it. The argument is a number above which it doesn't matter how many.
+    :param at: the minute.
+    """
+    booked = timeline.peak(claims, at)
+    most = booked
+    if cleaning:
+        cleaned = [Claim(claim.span.padded(cleaning), claim.amount) for claim in claims]
+        most = timeline.peak(cleaned, at.padded(cleaning))
+    left = max(flavor.slots - most, 0)
+    if _is_closed(flavor, windows, at):
+        return SlotUse(booked, free=0, closed=left)
+    return SlotUse(booked, free=room(left) if left else 0, closed=0)
+
+
+def _is_closed(flavor: Flavor, windows: Iterable[Span], at: Span) -> bool:
+    too_early = flavor.start is not None and at.start < flavor.start
+    too_late = flavor.end is not None and at.end > flavor.end
+    return (
+        not flavor.active or too_early or too_late or any(window.overlaps(at) for window in windows)
+    )

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 
 from warre_blazar import texts
-from warre_blazar.domain.flavors import cpu_masks, nova_requests
+from warre_blazar.domain.flavors import nova_requests
 
 #: By key of an extra spec, the only values that Nova accepts.
 _CHOICES = {
@@ -136,4 +136,4 @@ def _check_masks(cpus: int, policy: str | None, extra_specs: Mapping[str, str]) 
 def _mask(key: str, cpus: int, extra_specs: Mapping[str, str]) -> int | None:
     """The number of the CPUs of a mask; None if there is no mask."""
     text = extra_specs.get(key)
-    return cpu_masks.count(text, cpus, key) if text else None
+    return nova_requests.count_cpus(text, cpus, key) if text else None

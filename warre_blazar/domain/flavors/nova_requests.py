@@ -1,4 +1,4 @@
-"""Derives from a flavor what Nova asks Placement for when it boots a server.
+"""Masks of an instance's CPUs, as Nova's extra specs write them: ``1-4,^3`` or ``^0``.
 
 The rules are those of Nova 34 (``nova/scheduler/utils.py``, ``nova/scheduler/request_filter.py``
 and ``nova/virt/hardware.py``). The properties of the server's image aren't known when a reservation
@@ -10,8 +10,43 @@ import dataclasses
 import re
 from collections.abc import Mapping, Sequence
 
-from warre_blazar.domain.flavors import cpu_masks, devices
+from warre_blazar import texts
+from warre_blazar.domain.flavors import devices
 from warre_blazar.domain.flavors.request_groups import Group, PlacementRequest
+
+#: A number or a range. A ``^`` in front takes it out of the mask.
+_PART = re.compile(
+    r"\s*(?P<without>\^?)\s*(?P<first>[0-9]{1,9})\s*(-\s*(?P<last>[0-9]{1,9})\s*)?\Z"
+)
+
+
+def count_cpus(mask: str, cpus: int, key: str = "") -> int:
+    """The number of the CPUs that a mask stands for. An instance's first CPU has the number 0.
+
+    A mask that begins with ``^`` stands for all of the instance's CPUs except those that it names.
+    No set of all CPUs is made, because a flavor may have a billion of them.
+
+    :param cpus: how many CPUs the instance has.
+    :param key: the key of the extra spec, for the error.
+    :raises NotValid: the mask can't be read, or names a CPU that the instance doesn't have.
+    """
+    within: set[int] = set()
+    without: set[int] = set()
+    for text in filter(str.strip, mask.split(",")):
+        part = _PART.match(text)
+        first = int(part["first"]) if part else 0
+        last = int(part["last"] or first) if part else 0
+        # Because of the bound 9999, a mistyped number can't make a set of a billion numbers.
+        if part is None or first > last or last > 9999:
+            raise texts.NotValid(texts.extra_specs.CPU_MASK(key=key))
+        (without if part["without"] else within).update(range(first, last + 1))
+    named = within - without
+    if any(cpu >= cpus for cpu in named):
+        raise texts.NotValid(texts.extra_specs.CPUS_BELOW(key=key, cpus=cpus))
+    if mask.strip().startswith("^"):
+        return cpus - sum(cpu < cpus for cpu in without)
+    return len(named)
+
 
 #: Matches keys such as ``resources:VCPU``, and ``resources1:VCPU`` for a group with the suffix 1.
 RESOURCE_KEY = re.compile(r"^resources(?P<group>[A-Za-z0-9_-]{0,64}):(?P<cls>[A-Z0-9_]+)\Z")
@@ -183,7 +218,7 @@ def _dedicated(cpus: int, extra_specs: Mapping[str, str]) -> int:
     if not mask and is_true(extra_specs.get("hw:cpu_realtime")):
         mask = extra_specs.get("hw:cpu_realtime_mask")
     try:
-        return cpu_masks.count(mask or "", cpus) or cpus
+        return count_cpus(mask or "", cpus) or cpus
     except ValueError:
         return cpus
 

@@ -1,11 +1,13 @@
-"""Computes the room on a host, from what was read about the host and about what is already booked
-on it."""
+"""Computes the room on a host from what was read about the host and about what is already booked on
+it."""
 
 import dataclasses
+import datetime
 import functools
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from warre_blazar import times
 from warre_blazar.domain import timeline
 from warre_blazar.domain.flavors.flavor import Shape
 from warre_blazar.domain.flavors.request_groups import PlacementRequest
@@ -14,7 +16,7 @@ from warre_blazar.domain.hosts.fixed_places import Places, Stay
 from warre_blazar.domain.hosts.holdings import Holding, Occupancy, RoomQuestion, Swept
 from warre_blazar.domain.hosts.providers import Inventory, Provider, Tree
 from warre_blazar.domain.running import backing_names
-from warre_blazar.domain.timeline import JointLevels, Levels
+from warre_blazar.domain.timeline import Claim, JointLevels, Levels, Span
 
 
 @dataclasses.dataclass(frozen=True)
@@ -213,3 +215,33 @@ def _of_root(request: PlacementRequest, inventories: Mapping[str, Inventory]) ->
         if inventory is None or not inventory.takes(amount):
             plan = counting.IMPOSSIBLE
     return RoomQuestion(request, capacities, plan)
+
+
+@dataclasses.dataclass(frozen=True)
+class ClassUse:
+    """How much of a resource class a host has, and how much of it is booked."""
+
+    resource_class: str
+    capacity: int
+    #: The amount that is booked at the present minute.
+    now: int
+    #: The largest amount that is booked at any moment of a span.
+    peak: int
+
+
+def use(host: BookableHost, window: Span, now: datetime.datetime) -> Iterator[ClassUse]:
+    """How much of each resource class of a host is booked, sorted by class.
+
+    A reservation that takes the whole host takes all of each class. What is booked isn't asked of
+    Placement, so servers without a reservation don't count.
+
+    :param host: the host with everything that is booked on it now and during the window.
+    """
+    for cls in sorted(host.tree.carriers):
+        capacity = host.tree.capacity(cls)
+        claims = [
+            Claim(span, capacity if request is None else request.amounts.get(cls, 0))
+            for _, span, request in host.holdings
+        ]
+        present = timeline.peak(claims, Span(now, now + times.MINUTE))
+        yield ClassUse(cls, capacity, present, timeline.peak(claims, window))

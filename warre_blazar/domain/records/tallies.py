@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 
 from warre_blazar import times
-from warre_blazar.domain.running.execution_timing import END, START
+from warre_blazar.domain.running.execution import END, START
 
 
 class Name(enum.StrEnum):

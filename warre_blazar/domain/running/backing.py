@@ -1,10 +1,41 @@
-"""The note of what a reservation has in Nova and Placement."""
+"""The note of what a reservation has in Nova and Placement, and the phases of that."""
 
 import dataclasses
 import datetime
+import enum
 
 from warre_blazar.domain.running import backing_names
-from warre_blazar.domain.running.backing_phases import Phase
+
+
+class Phase(enum.StrEnum):
+    """How far a backing is. The reservation can be deleted in each phase."""
+
+    #: No request to make the backing has been sent.
+    PLANNED = "planned"
+    #: Requests to make the backing may have been sent.
+    MAKING = "making"
+    #: The class, the aggregate and the Nova flavor exist. They aren't on any host.
+    MADE = "made"
+    #: Opening the reservation has begun. From then on, the project may have access and servers.
+    OPENING = "opening"
+    #: Every step of opening has succeeded.
+    OPEN = "open"
+    #: Removing the backing has begun, so it may be incomplete. It is never opened again.
+    CLOSING = "closing"
+
+    @property
+    def is_opened(self) -> bool:
+        """Whether the reservation's hosts may be in Nova's aggregate and offer instances."""
+        return self in (Phase.OPENING, Phase.OPEN, Phase.CLOSING)
+
+    @property
+    def is_made(self) -> bool:
+        """Whether the class, the aggregate and the Nova flavor should all exist."""
+        return self in (Phase.MADE, Phase.OPENING, Phase.OPEN)
+
+
+#: The phases in which the backing, or a part of it, hasn't been made yet.
+UNMADE = (Phase.PLANNED, Phase.MAKING)
 
 
 @dataclasses.dataclass(frozen=True)

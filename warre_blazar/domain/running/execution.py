@@ -1,9 +1,40 @@
-"""A start, an end or a deletion of a lease that a manager has claimed, or that waits for one."""
+"""Executions (starts, ends and deletions of leases): their statuses, their lead, and who has
+claimed them."""
 
 import dataclasses
+import datetime
 
-from warre_blazar.domain.running.execution_timing import DELETE
+from warre_blazar import times
 from warre_blazar.domain.running.lease_states import ClaimState
+
+START, END, DELETE = "start", "end", "delete"
+
+#: The type of Blazar's event for each action. A deletion has no event.
+EVENTS = {START: "start_lease", END: "end_lease"}
+
+#: By action, the status of the lease while a manager executes the action.
+DURING = {START: "STARTING", END: "TERMINATING", DELETE: "DELETING"}
+
+#: By action, the statuses that a lease may have when a manager claims the action. A manager may
+#: claim the end of a PENDING lease, because a lease that never started must end too.
+BEFORE = {START: ("PENDING",), END: ("PENDING", "ACTIVE", "ERROR")}
+
+#: By action, the lead: a manager claims the action this long before it is due. Blazar's own
+#: executor looks only for events that are due. So Blazar's executor never finds the event of a
+#: claimed action. During the lead of a start, the manager prepares the start, but the project can't
+#: use the reservation yet. During the lead of an end, requests to extend the lease are refused.
+LEAD = {START: times.START_LEAD, END: times.END_LEAD}
+
+#: After a failed attempt, a manager claims the action again this long before the next attempt.
+RETRY_LEAD = LEAD[END]
+
+
+def pause(attempts: int) -> datetime.timedelta:
+    """How long to wait before the next attempt. The pause doubles with each failed attempt.
+
+    :param attempts: how many attempts have failed, at least 1.
+    """
+    return times.doubled(times.RETRY_FIRST_PAUSE, attempts - 1, times.RETRY_LONGEST_PAUSE)
 
 
 @dataclasses.dataclass(frozen=True)

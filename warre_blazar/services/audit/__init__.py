@@ -11,7 +11,14 @@ import datetime
 from collections.abc import Callable, Mapping, Sequence
 
 from warre_blazar import timer, times
-from warre_blazar.domain.audit.differences import Difference, Needs, in_both
+from warre_blazar.db import audit, session
+from warre_blazar.domain.audit.differences import (
+    Difference,
+    KeptDifference,
+    LastAudit,
+    Needs,
+    in_both,
+)
 from warre_blazar.services.audit import looking, mending
 from warre_blazar.services.audit.looking import AuditReading
 
@@ -78,3 +85,40 @@ class Audit:
         left_keys = {difference.key for difference in left}
         mended = [difference for difference in todo if difference.key not in left_keys]
         return Result(left, mended, failures, {**look.away, **last.away})
+
+
+#: So many differences are kept at most. A database refuses rows that are too large.
+MOST_KEPT = 5_000
+
+
+def keep_report(result: Result, at: datetime.datetime) -> None:
+    """Keep what an audit has found, in place of the report before.
+
+    :param at: when the audit has finished.
+    :raises TryAgain: other audits are kept all the time.
+    """
+    found = [_finding(each, result, mended=False) for each in result.left]
+    found += [_finding(each, result, mended=True) for each in result.mended]
+    at = at.replace(microsecond=0)
+    report = LastAudit(at, found[:MOST_KEPT], len(found), result.away)
+    session.change(audit.write_report, report)
+
+
+def _finding(difference: Difference, result: Result, *, mended: bool) -> KeptDifference:
+    rule = difference.rule
+    return KeptDifference(
+        kind=difference.kind.value,
+        subject=difference.subject,
+        text=difference.text,
+        meaning=rule.meaning,
+        remedy=rule.remedy,
+        needs=str(rule.needs),
+        failure=None if mended else result.failures.get(difference.key),
+        mended=mended,
+    )
+
+
+def last_report() -> LastAudit | None:
+    """The report of the last audit. None: no audit has been kept yet."""
+    with session.reader() as db:
+        return audit.last_report(db)

@@ -9,13 +9,12 @@ from typing import TypeVar
 from sqlalchemy.orm import Session
 
 from warre_blazar import times, warre_import
-from warre_blazar.db import audit_reads, maintenance, session
+from warre_blazar.db import audit, maintenance, session
 from warre_blazar.db.booking import promises
 from warre_blazar.db.hosts import reservable_hosts
 from warre_blazar.db.messages import outbox
-from warre_blazar.db.running import lease_queries
 from warre_blazar.db.running import leases as lease_rows
-from warre_blazar.domain.audit import cloud_side, overselling, table_side, trust_side
+from warre_blazar.domain.audit import cloud_side, overselling, table_side
 from warre_blazar.domain.audit.differences import Difference, DifferenceKind
 from warre_blazar.domain.audit.facts import (
     Booking,
@@ -157,9 +156,9 @@ def _tables(
     present: Mapping[str, Sequence[str]],
     known_hosts: Sequence[KnownHost],
 ) -> Tables:
-    read_leases = lease_rows.read(db, lease_queries.unsettled(db, now))
+    read_leases = lease_rows.read(db, lease_rows.unsettled(db, now))
     leases = [_seen(lease, now, patience) for lease in read_leases]
-    bookings = audit_reads.live_bookings(db)
+    bookings = audit.live_bookings(db)
     worked_on = {lease.id for lease in leases if lease.is_worked_on}
     lost = {
         d.subject
@@ -167,12 +166,12 @@ def _tables(
         if d.kind is DifferenceKind.LEASE_STATE_LOST
     }
     busy = {r.id for lease in read_leases if lease.id in worked_on for r in lease.reservations}
-    of_hosts, of_flavors = audit_reads.taken(db, now)
+    of_hosts, of_flavors = audit.taken(db, now)
     return Tables(
         leases=leases,
         halted=[
             lease
-            for lease in audit_reads.halted_leases(db)
+            for lease in audit.halted_leases(db)
             if (now - lease.written).total_seconds() > neighbors.patience(len(lease.reservations))
         ],
         # If a lease must be ended or deleted, only the lease is reported, and not its reservations
@@ -182,13 +181,13 @@ def _tables(
         hosts=known_hosts,
         of_hosts=of_hosts,
         of_flavors=of_flavors,
-        flavors=audit_reads.offered(db),
+        flavors=audit.offered(db),
         promises=_stale_promises(db),
         in_windows=_in_windows(db, now, busy),
-        orphan_events=audit_reads.orphan_event_count(db),
+        orphan_events=audit.orphan_event_count(db),
         lost_notices=outbox.given_up(db),
         trusts_in_use=trusts_in_use(db),
-        trusted_leases=audit_reads.trusted_leases(db),
+        trusted_leases=audit.trusted_leases(db),
     )
 
 
@@ -215,7 +214,7 @@ def trusts_in_use(db: Session) -> set[str]:
 
     After an undo of an import, Warre needs the trusts of the leases that were adopted from it.
     """
-    return audit_reads.trusts_in_use(db, warre_import.leases_to_give_back(db))
+    return audit.trusts_in_use(db, warre_import.leases_to_give_back(db))
 
 
 def _stale_promises(db: Session) -> list[Promised]:
@@ -269,8 +268,8 @@ def _standing(
     present: Mapping[str, Sequence[str]],
     busy: set[str],
 ) -> WithoutBooking:
-    notes = audit_reads.leftovers(db, now - times.AUDIT_LEAVES_ENDED, now)
-    statuses = audit_reads.statuses(db, set(present))
+    notes = audit.leftovers(db, now - times.AUDIT_LEAVES_ENDED, now)
+    statuses = audit.statuses(db, set(present))
     being_tidied = {i for i, (_, is_fresh) in notes.items() if is_fresh}
     stock = {i for i, (is_ours, _) in statuses.items() if not is_ours}
     alive = {i for i, (is_ours, status) in statuses.items() if is_ours and status != "deleted"}
@@ -305,6 +304,6 @@ def differences(seen: AuditReading) -> list[Difference]:
         differences += overselling.shrunk_hosts(tables.hosts, seen.placement)
     differences += cloud_side.strays(tables.bookings, tables.standing, seen.present)
     if seen.trusts is not None:
-        differences += trust_side.compare_trusts(tables.trusts_in_use, seen.trusts)
-        differences += trust_side.compare_leases(tables.trusted_leases, seen.trusts)
+        differences += cloud_side.compare_trusts(tables.trusts_in_use, seen.trusts)
+        differences += cloud_side.compare_leases(tables.trusted_leases, seen.trusts)
     return differences

@@ -9,7 +9,7 @@ from oslo_log import log as logging
 from sqlalchemy.orm import Session
 
 from warre_blazar import timer
-from warre_blazar.db import audit_reads, flavors, session
+from warre_blazar.db import audit, flavors, session
 from warre_blazar.db.booking import instance_reservations, promises, reservations
 from warre_blazar.db.hosts import allocations
 from warre_blazar.db.running import backings, lease_writes, leases
@@ -17,8 +17,7 @@ from warre_blazar.domain.audit.differences import Difference, DifferenceKind
 from warre_blazar.domain.audit.facts import HaltedLease
 from warre_blazar.domain.booking.reservation import Reservation
 from warre_blazar.domain.running import backing_names, lease_states
-from warre_blazar.domain.running.backing import Backing
-from warre_blazar.domain.running.backing_phases import Phase
+from warre_blazar.domain.running.backing import Backing, Phase
 from warre_blazar.domain.running.lease_states import Action
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import nova, placement, trusts
@@ -166,7 +165,7 @@ class Mender:
     def _take_back_if_over(self, reservation_id: str, project_id: str) -> None:
         """Remove the backing again if the reservation has ended meanwhile."""
         with session.reader() as db:
-            statuses = audit_reads.statuses(db, {reservation_id})
+            statuses = audit.statuses(db, {reservation_id})
         if statuses.get(reservation_id, (True, _OVER))[1] == _OVER:
             backing.note_again(reservation_id, project_id, self._now())
             backing.remove_or_leave(reservation_id, self._server_patience)
@@ -226,7 +225,7 @@ class Mender:
         """
         reservation_id = difference.subject
         with session.reader() as db:
-            statuses = audit_reads.statuses(db, {reservation_id})
+            statuses = audit.statuses(db, {reservation_id})
         if statuses.get(reservation_id, (True, _OVER)) != (True, _OVER):
             raise session.RowChanged
         self._remove_leftover(reservation_id)
@@ -293,7 +292,7 @@ def _lock_halted(db: Session, lease: HaltedLease) -> None:
     :raises session.RowChanged: it isn't.
     """
     leases.lock(db, lease.id)
-    if audit_reads.halted_leases(db, lease.id) != [lease]:
+    if audit.halted_leases(db, lease.id) != [lease]:
         raise session.RowChanged
 
 
@@ -308,14 +307,11 @@ def _alive(db: Session, reservation_id: str) -> Reservation:
     :raises session.RowChanged: the reservation has ended or is gone.
     """
     reservation = reservations.find(db, reservation_id)
-    if (
-        reservation is None
-        or audit_reads.statuses(db, {reservation_id})[reservation_id][1] == _OVER
-    ):
+    if reservation is None or audit.statuses(db, {reservation_id})[reservation_id][1] == _OVER:
         raise session.RowChanged
     return reservation
 
 
 def _is_active(db: Session, reservation_id: str) -> bool:
     """Whether the reservation is ours and active."""
-    return audit_reads.statuses(db, {reservation_id}).get(reservation_id) == (True, "active")
+    return audit.statuses(db, {reservation_id}).get(reservation_id) == (True, "active")

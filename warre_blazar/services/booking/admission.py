@@ -16,7 +16,7 @@ from warre_blazar.db.running import backings
 from warre_blazar.domain import timeline
 from warre_blazar.domain.booking import booking_rules
 from warre_blazar.domain.booking import quota as quota_rules
-from warre_blazar.domain.booking.booking_conditions import BookingConditions
+from warre_blazar.domain.booking.booking_rules import BookingConditions
 from warre_blazar.domain.booking.labels import NO_LABELS, Labels
 from warre_blazar.domain.booking.quota import Amount
 from warre_blazar.domain.flavors.flavor import Flavor

@@ -16,7 +16,7 @@ from warre_blazar.db.records import changes
 from warre_blazar.db.running import leases
 from warre_blazar.domain import timeline
 from warre_blazar.domain.booking import booking_rules
-from warre_blazar.domain.booking.booking_conditions import BookingConditions
+from warre_blazar.domain.booking.booking_rules import BookingConditions
 from warre_blazar.domain.booking.quota import Amount
 from warre_blazar.domain.booking.reservation import Reservation
 from warre_blazar.domain.etags import NOT_SAID, Shown, of_reservation

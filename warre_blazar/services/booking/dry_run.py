@@ -10,15 +10,15 @@ from collections.abc import Mapping, Sequence
 from warre_blazar import times
 from warre_blazar.db import session
 from warre_blazar.domain.booking import quota
-from warre_blazar.domain.booking.booking_conditions import BookingConditions
+from warre_blazar.domain.booking.booking_rules import BookingConditions
 from warre_blazar.domain.booking.quota import Amount
 from warre_blazar.domain.flavors.flavor import Flavor
-from warre_blazar.domain.running.before_end import effective
+from warre_blazar.domain.running.snapshots import effective_before_end
 from warre_blazar.domain.slots import extensions, free_time
 from warre_blazar.domain.slots.free_time import FreeTime
 from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import exceptions
-from warre_blazar.services import search_limits
+from warre_blazar.services import searches
 from warre_blazar.services.booking import admission, finding_room
 from warre_blazar.services.booking.change_decision import ChangeDecision
 from warre_blazar.services.booking.quotas import QuotaStanding
@@ -152,7 +152,7 @@ def _foreseen(case: _Decided, conditions: BookingConditions, now: datetime.datet
     any_length = case.project_id in conditions.any_length
     with_windows = not conditions.in_windows
     free = _free(case, conditions, now)
-    with search_limits.logged(f"free slots for {case.count} of flavor {case.flavor.name}"):
+    with searches.logged(f"free slots for {case.count} of flavor {case.flavor.name}"):
         spans = free.spans(with_windows=with_windows)
         reach = extensions.latest_end(
             case.flavor,
@@ -167,7 +167,9 @@ def _foreseen(case: _Decided, conditions: BookingConditions, now: datetime.datet
         span=case.span,
         count=case.count,
         affinity=case.affinity,
-        before_end=effective(case.before_end, case.flavor.before_end, conditions.before_end),
+        before_end=effective_before_end(
+            case.before_end, case.flavor.before_end, conditions.before_end
+        ),
         hosts=_hosts(case),
         refusals=case.refusals,
         cost=case.cost,

@@ -8,18 +8,18 @@ from collections.abc import Mapping, Sequence
 from sqlalchemy.orm import Session
 
 from warre_blazar.db import flavors, maintenance
-from warre_blazar.db.booking import project_bookings
+from warre_blazar.db.booking import booking_terms
 from warre_blazar.db.hosts import allocations, reservable_hosts
 from warre_blazar.domain import timeline
 from warre_blazar.domain.booking import booking_rules
-from warre_blazar.domain.booking.booking_conditions import BookingConditions
+from warre_blazar.domain.booking.booking_rules import BookingConditions
 from warre_blazar.domain.booking.reservation import Reservation
 from warre_blazar.domain.flavors import capacity
 from warre_blazar.domain.flavors.flavor import Flavor, Shape
 from warre_blazar.domain.hosts import placing
 from warre_blazar.domain.hosts.bookable_host import BookableHost
 from warre_blazar.errors import exceptions
-from warre_blazar.services import garbage_collection, search_limits
+from warre_blazar.services import searches
 from warre_blazar.services.moves import for_bookings
 from warre_blazar.services.moves.for_bookings import PlacedAgain
 
@@ -104,7 +104,7 @@ def booked_by(
     if not flavor.has_project_terms:
         return []
     near = booking_rules.with_gap(span, flavor.gap)
-    booked = project_bookings.read(db, project_id, [flavor.id], near)[flavor.id]
+    booked = booking_terms.of_project(db, project_id, [flavor.id], near)[flavor.id]
     return [claim for key, claims in booked.items() if key != without for claim in claims]
 
 
@@ -145,7 +145,7 @@ class Room:
         #: The ids of the reservable hosts about whose providers nothing is stored.
         self.unread = booked.unread
 
-    @garbage_collection.uncollected()
+    @searches.uncollected()
     def find(self) -> tuple[Place | None, list[exceptions.WarreError]]:
         """Find slots and hosts for the booking.
 
@@ -201,7 +201,7 @@ class Room:
             closed=len(capacity.when_empty(closed, shape)),
         )
 
-    @garbage_collection.uncollected()
+    @searches.uncollected()
     def most(self) -> int:
         """The largest number of instances for which there are slots and hosts at this time.
 
@@ -240,7 +240,7 @@ class Room:
             device_rules=conditions.device_rules,
             without=self._own.reservation_id if self._own else None,
         )
-        with search_limits.logged(f"{count} of flavor {self._flavor.name}"):
+        with searches.logged(f"{count} of flavor {self._flavor.name}"):
             return placing.choose(self._candidates(), wanted, complete)
 
     def _wanted(self, count: int) -> placing.Wanted:

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 from warre_blazar import texts
 from warre_blazar.db import flavors, session
 from warre_blazar.db.booking import reservations
-from warre_blazar.db.booking.reservation_filters import Filter
+from warre_blazar.db.booking.reservations import Filter
 from warre_blazar.db.hosts import allocations
 from warre_blazar.db.records import changes, history, server_samples
 from warre_blazar.db.running import snapshots as stored_snapshots
@@ -86,7 +86,7 @@ def listing(
         are left out.
     :param host: the name or Blazar's id of a host. Only reservations that hold this host are
         returned.
-    :param sort: one of ``SORT_KEYS`` in ``db.booking.reservation_filters``.
+    :param sort: one of ``SORT_KEYS`` in ``db.booking.reservations``.
     :raises InvalidField: Blazar has no host with this name or id.
     """
     with session.reader() as db:

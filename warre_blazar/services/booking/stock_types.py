@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 from warre_blazar.db import generations
 from warre_blazar.db.hosts import allocations
 from warre_blazar.domain import timeline
-from warre_blazar.domain.booking.booking_conditions import BookingConditions
+from warre_blazar.domain.booking.booking_rules import BookingConditions
 from warre_blazar.domain.flavors.request_groups import PlacementRequest
 from warre_blazar.domain.hosts import placing
 from warre_blazar.domain.hosts.bookable_host import BookableHost

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from warre_blazar.db import flavors, session
 from warre_blazar.db.hosts import reservable_hosts
-from warre_blazar.domain.flavors import device_sharing
+from warre_blazar.domain.flavors import capacity
 from warre_blazar.domain.flavors.flavor import Flavor, Shape
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import nova, placement
@@ -124,5 +124,5 @@ def shared_devices(flavor: Flavor) -> list[Said]:
     return [
         warnings.DEVICES_SHARED(flavor=other.name, classes=classes)
         for other in others
-        if (classes := device_sharing.unlike(hosts, flavor.shape, other.shape))
+        if (classes := capacity.count_devices_unlike(hosts, flavor.shape, other.shape))
     ]

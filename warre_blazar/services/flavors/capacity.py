@@ -5,8 +5,8 @@ import datetime
 from collections.abc import Iterable, Mapping, Sequence
 
 from warre_blazar import times
-from warre_blazar.db import flavor_usage, flavors, session
-from warre_blazar.db.booking import project_bookings
+from warre_blazar.db import flavors, session
+from warre_blazar.db.booking import booking_terms
 from warre_blazar.db.hosts import host_marks, reservable_hosts
 from warre_blazar.domain.flavors import capacity
 from warre_blazar.domain.flavors.capacity import HostLimits, HostRoom, Sharing
@@ -49,9 +49,7 @@ def of_flavor(flavor: Flavor, window: Span, now: datetime.datetime) -> Capacity:
         open_hosts = [h for h in reservable_hosts.empty(db) if not h.is_closed(window)]
         rooms = capacity.when_empty(open_hosts, flavor.shape)
         others = [f for f in flavors.every(db) if f.id != flavor.id]
-        use = capacity.use(
-            flavor_usage.booked(db, flavor.id, _with_minute(window, now)), window, now
-        )
+        use = capacity.use(flavors.claims_of(db, flavor.id, _with_minute(window, now)), window, now)
     instances = sum(room.instances for room in rooms)
     bookable = min(instances, flavor.slots)
     return Capacity(
@@ -118,7 +116,7 @@ def doubts_about_slots(flavor: Flavor, now: datetime.datetime) -> list[Said]:
     doubts = []
     with session.reader() as db:
         all_hosts = reservable_hosts.empty(db)
-        claims = flavor_usage.booked(db, flavor.id, Span(now, datetime.datetime.max))
+        claims = flavors.claims_of(db, flavor.id, Span(now, datetime.datetime.max))
     beyond = capacity.overbooked(claims, flavor.slots)
     if beyond is not None:
         doubts.append(
@@ -136,7 +134,7 @@ def doubts_about_projects(flavor: Flavor, now: datetime.datetime) -> list[Said]:
     if most is None:
         return []
     with session.reader() as db:
-        held = project_bookings.holding(db, flavor.id, Span(now, datetime.datetime.max))
+        held = booking_terms.of_all_projects(db, flavor.id, Span(now, datetime.datetime.max))
     beyond = [found for own in held.values() if (found := capacity.overbooked(own, most))]
     if not beyond:
         return []

@@ -1,10 +1,11 @@
-"""Creates, finds, changes and deletes flavors."""
+"""Flavors: creates, finds, changes and deletes them, and grants access to private ones."""
 
 import dataclasses
 import datetime
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from oslo_db import exception as db_exc
 from oslo_log import log as logging
 from oslo_utils import timeutils, uuidutils
 
@@ -15,7 +16,7 @@ from warre_blazar.domain.etags import NOT_SAID, Shown, of_flavor
 from warre_blazar.domain.flavors import devices as device_domain
 from warre_blazar.domain.flavors import flavor as flavor_rules
 from warre_blazar.domain.flavors.devices import NO_DEVICES, Rules
-from warre_blazar.domain.flavors.flavor import Flavor, Shape
+from warre_blazar.domain.flavors.flavor import Flavor, ProjectAccess, Shape
 from warre_blazar.domain.hosts import host_properties
 from warre_blazar.errors import exceptions
 from warre_blazar.services.flavors import bootable, capacity, devices
@@ -293,3 +294,54 @@ def delete(ref: str) -> None:
         if live_reservations:
             raise exceptions.FlavorInUse(flavor.id, live_reservations)
         flavors.delete(db, flavor)
+
+
+@session.retried
+def grant_access(flavor_ref: str, project_id: str, access_id: str | None = None) -> ProjectAccess:
+    """Give a project access to a private flavor.
+
+    :param flavor_ref: the flavor's id or name.
+    :param access_id: the id for the new access. None: any new id.
+    :raises FlavorNotFound, FlavorAmbiguous, AccessExists:
+    """
+    try:
+        with session.writer() as db:
+            flavor = flavors.require(db, flavor_ref)
+            access = ProjectAccess(access_id or uuidutils.generate_uuid(), flavor.id, project_id)
+            flavors.insert_access(db, access)
+            return access
+    except db_exc.DBDuplicateEntry:
+        raise exceptions.AccessExists(flavor_ref, project_id) from None
+
+
+def get_access(access_id: str) -> ProjectAccess:
+    """The access with this id.
+
+    :raises AccessNotFound:
+    """
+    matches, _ = accesses({"id": access_id}, None, 0)
+    if not matches:
+        raise exceptions.AccessNotFound(access_id)
+    return matches[0]
+
+
+def accesses(
+    filters: dict[str, str], limit: int | None, offset: int
+) -> tuple[list[ProjectAccess], int]:
+    """A page of accesses sorted by flavor and project, and the number of accesses on all pages.
+
+    :param filters: the names and values of attributes that the returned accesses must have.
+    """
+    with session.reader() as db:
+        return flavors.accesses(db, filters, limit, offset)
+
+
+@session.retried
+def revoke_access(access_id: str) -> None:
+    """Delete a project's access. The project keeps its reservations of the flavor.
+
+    :raises AccessNotFound:
+    """
+    with session.writer() as db:
+        if not flavors.delete_access(db, access_id):
+            raise exceptions.AccessNotFound(access_id)

@@ -12,7 +12,7 @@ from oslo_log import log as logging
 from oslo_utils import timeutils
 
 from warre_blazar import times
-from warre_blazar.db import audit_reads, session
+from warre_blazar.db import audit, session
 from warre_blazar.db.hosts import host_providers, reservable_hosts
 from warre_blazar.db.hosts.host_providers import NOTHING, Overtaken, Reading, Stored
 from warre_blazar.domain.audit import overselling
@@ -198,7 +198,7 @@ def find_overbooked(hosts: Iterable[BookableHost]) -> list[Overbooked]:
         return []
     now = timeutils.utcnow()
     with session.reader() as db:
-        takings, _ = audit_reads.taken(db, now)
+        takings, _ = audit.taken(db, now)
     return list(overselling.overbooked(known, takings, now))
 
 

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from warre_blazar.db import session
 from warre_blazar.db.hosts import allocations, host_marks, reservable_hosts
 from warre_blazar.domain.flavors.devices import Rules
-from warre_blazar.domain.hosts import host_use
-from warre_blazar.domain.hosts.bookable_host import BookableHost
+from warre_blazar.domain.hosts import bookable_host
+from warre_blazar.domain.hosts.bookable_host import BookableHost, ClassUse
 from warre_blazar.domain.hosts.host_marks import HostState, Marks, OnHost
-from warre_blazar.domain.hosts.host_use import ClassUse
 from warre_blazar.domain.timeline import Span
 from warre_blazar.services.hosts import new_hosts
 
@@ -47,7 +46,7 @@ def listing(window: Span, now: datetime.datetime, rules: Rules) -> list[HostStat
         HostStatus(
             host,
             marks[host.id],
-            list(host_use.use(host, window, now)),
+            list(bookable_host.use(host, window, now)),
             reservations.get(host.id, ()),
         )
         for host in sorted(booked, key=lambda host: (host.name, host.id))

@@ -23,24 +23,23 @@ from warre_blazar.db.messages import outbox
 from warre_blazar.db.records import changes
 from warre_blazar.db.running import backings, lease_writes, leases
 from warre_blazar.domain.booking import reservation_states
-from warre_blazar.domain.booking.booking_conditions import BookingConditions
+from warre_blazar.domain.booking.booking_rules import BookingConditions
 from warre_blazar.domain.booking.quota import Amount
 from warre_blazar.domain.booking.reservation import Reservation
 from warre_blazar.domain.etags import NOT_SAID, Shown
-from warre_blazar.domain.maintenance import MaintenanceWindow
+from warre_blazar.domain.maintenance import MaintenanceWindow, Meeting, Outcome, OverBookings
 from warre_blazar.domain.messages.notices import Kind, News
 from warre_blazar.domain.records.changes import REASON, Change, ChangeKind, MoveReason
 from warre_blazar.domain.running import execution, lease_states
 from warre_blazar.domain.running.lease import Lease
 from warre_blazar.domain.slots.free_time import ChangedReservation, Question
 from warre_blazar.domain.timeline import Span
-from warre_blazar.domain.window_meetings import Meeting, Outcome, OverBookings
 from warre_blazar.errors import exceptions
 from warre_blazar.services.booking import change_decision
 from warre_blazar.services.booking.change_decision import ProposedChange
 from warre_blazar.services.hosts import new_hosts
 from warre_blazar.services.maintenance import maintenance_windows as windows
-from warre_blazar.services.messages import lease_notices
+from warre_blazar.services.messages import notifications
 from warre_blazar.services.moves import for_bookings, off_hosts
 from warre_blazar.services.slots import free_slots
 
@@ -352,4 +351,4 @@ def _reschedule(
     changes.note(db, reservation_id, written)
     told = News(Kind.MAINTENANCE, now, over.user_id, before, after)
     outbox.add(db, outbox.of_reservations([reservation_id]), told)
-    lease_notices.add(db, lease.id, "update")
+    notifications.add_of_lease(db, lease.id, "update")

@@ -13,7 +13,7 @@ from oslo_log import log as logging
 
 from warre_blazar import timer, times
 from warre_blazar.db import clock, session, turns
-from warre_blazar.db.messages import addresses, outbox
+from warre_blazar.db.messages import message_settings, outbox
 from warre_blazar.domain.messages.notices import Notice
 from warre_blazar.errors import exceptions
 
@@ -129,4 +129,4 @@ def tidy(now: datetime.datetime) -> None:
     if lost:
         LOG.warning("%s notices were given up; an audit shows them", lost)
     session.change(outbox.delete_given_up, now - times.LOST_NOTICES_SHOWN_FOR)
-    session.change(addresses.forget_counts, now - times.MESSAGE_COUNTS_KEPT)
+    session.change(message_settings.forget_counts, now - times.MESSAGE_COUNTS_KEPT)

@@ -1,7 +1,72 @@
-"""Lets users say whether they get messages."""
+"""Lets people stop messages: users by a setting, and the owners of an address by a link."""
 
-from warre_blazar.db import session
+import base64
+import binascii
+import hashlib
+import hmac
+
+from warre_blazar.db import clock, session
 from warre_blazar.db.messages import message_settings
+from warre_blazar.domain.messages.messages import is_address, mailbox_of
+
+#: The path below which the links are.
+PATH = "/stop-messages/"
+#: The name of the key with which links are signed.
+_KEY = "stop messages"
+
+
+def token_for(address: str) -> str:
+    """The last part of the link for an address. Only this site can make it.
+
+    It has the mailbox and a signature. So links need no rows, and don't expire.
+    """
+    mailbox = mailbox_of(address).encode()
+    return f"{_text(mailbox)}.{_text(_signature(mailbox))}"
+
+
+def mailbox_of_token(token: str) -> str | None:
+    """The mailbox that the last part of a link is for, or None if this site hasn't made it."""
+    mailbox_text, _, signature_text = token.partition(".")
+    try:
+        mailbox, signature = _bytes(mailbox_text), _bytes(signature_text)
+        address = mailbox.decode("ascii")
+    except (binascii.Error, ValueError):
+        return None
+    if not is_address(address) or not hmac.compare_digest(signature, _signature(mailbox)):
+        return None
+    return address
+
+
+def is_stopped(mailbox: str) -> bool:
+    """Whether messages about the reservations of others don't go to a mailbox."""
+    with session.reader() as db:
+        return message_settings.is_stopped(db, mailbox)
+
+
+def stop(mailbox: str) -> None:
+    """Stop messages about the reservations of others to a mailbox."""
+    session.change(message_settings.stop, mailbox, clock.utcnow())
+
+
+def resume(mailbox: str) -> None:
+    """Let these messages go to a mailbox again."""
+    session.change(message_settings.resume, mailbox)
+
+
+def _signature(mailbox: bytes) -> bytes:
+    with session.reader() as db:
+        key = message_settings.find_key(db, _KEY)
+    return hmac.digest(
+        key or session.change(message_settings.get_or_make_key, _KEY), mailbox, hashlib.sha256
+    )
+
+
+def _text(value: bytes) -> str:
+    return base64.urlsafe_b64encode(value).decode().rstrip("=")
+
+
+def _bytes(text: str) -> bytes:
+    return base64.b64decode(text + "=" * (-len(text) % 4), b"-_", validate=True)
 
 
 def is_enabled(user_id: str) -> bool:

@@ -9,16 +9,15 @@ from oslo_log import log as logging
 
 from warre_blazar import times
 from warre_blazar.db import clock, session
-from warre_blazar.db.messages import addresses
+from warre_blazar.db.messages import message_settings as addresses
 from warre_blazar.domain.messages import messages, payloads
-from warre_blazar.domain.messages.addresses import mailbox_of
-from warre_blazar.domain.messages.messages import Message, MessageLimits, WantedMessages
+from warre_blazar.domain.messages.messages import Message, MessageLimits, WantedMessages, mailbox_of
 from warre_blazar.domain.messages.notices import OF_WAITS, Kind, Notice
-from warre_blazar.domain.running import before_end
+from warre_blazar.domain.running import snapshots
 from warre_blazar.domain.wording import counted
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import keystone
-from warre_blazar.services.messages import message_settings, recipients, stopping
+from warre_blazar.services.messages import message_settings, recipients
 from warre_blazar.services.messages.delivery import Undeliverable
 from warre_blazar.services.messages.recipients import Recipient
 from warre_blazar.services.messages.rendering import Templates
@@ -63,7 +62,7 @@ class MessageSite:
         limits: MessageLimits,
         templates: Templates,
         latest_end: LatestEnd,
-        before_end: str = before_end.NOTHING,
+        before_end: str = snapshots.NOTHING,
     ) -> None:
         """
         :param support: where people can ask for help.
@@ -145,7 +144,7 @@ class MessageChannel:
                 raise self._no_address(recipient.user_id)
             return _Budget(hour, limit, 0)
         with session.reader() as db:
-            sent = addresses.sent(db, self.name, mailbox_of(recipient.address), hour)
+            sent = addresses.messages_sent(db, self.name, mailbox_of(recipient.address), hour)
         if sent >= limit:
             # The log says so when the last message is sent.
             text = f"The address {recipient.address} has got {limit} messages in this hour"
@@ -154,7 +153,7 @@ class MessageChannel:
 
     def _count(self, address: str, budget: _Budget) -> None:
         """Note that a message was sent."""
-        session.change(addresses.count, self.name, mailbox_of(address), budget.hour)
+        session.change(addresses.count_message, self.name, mailbox_of(address), budget.hour)
         if budget.is_last:
             text = "%s gets no more messages before %s UTC, because it has got %s in an hour"
             LOG.warning(text, address, f"{budget.until:%H:%M}", budget.limit)
@@ -170,8 +169,8 @@ class MessageChannel:
     ) -> Message:
         stop_url = None
         if recipient.address is not None and not recipient.is_own:
-            token = stopping.token_for(recipient.address)
-            stop_url = f"{keystone.public_url()}{stopping.PATH}{token}"
+            token = message_settings.token_for(recipient.address)
+            stop_url = f"{keystone.public_url()}{message_settings.PATH}{token}"
         values = self._values(notice, recipient, now) | {
             "stop_url": stop_url,
             "last_before": budget.until if budget.is_last else None,
@@ -199,7 +198,7 @@ class MessageChannel:
         zone, count = content["timezone"], content["instance_count"]
         by = news.user_id
         is_own = by is not None and by == content["user_id"]
-        chosen = before_end.effective(None, content["before_end"], self._site.before_end)
+        chosen = snapshots.effective_before_end(None, content["before_end"], self._site.before_end)
         return {
             "event": news.kind.value,
             "site": self._site.name,
@@ -217,7 +216,7 @@ class MessageChannel:
             "is_own": is_own,
             "by": None if by is None or is_own else messages.one_line(recipients.name_of(by)),
             "is_bad": news.kind in _BAD,
-            "is_saved": chosen == before_end.SNAPSHOT,
+            "is_saved": chosen == snapshots.SNAPSHOT,
             "unsaved": messages.unsaved(notice),
             "to_contact": recipient.is_contact,
             "extension": self._extension(notice),

@@ -1,4 +1,9 @@
-"""The channels to the message bus."""
+"""The channels to the message bus, and Blazar's notifications about leases."""
+
+from blazar.db import api as db_api
+from blazar.notification import api as notifications
+from oslo_utils import timeutils
+from sqlalchemy.orm import Session
 
 from warre_blazar.db.messages import outbox
 from warre_blazar.domain.messages import payloads
@@ -62,3 +67,18 @@ class LeaseNotifications:
 def _context(notice: Notice) -> dict[str, str | None]:
     content = notice.content
     return {"user_id": content["user_id"], "project_id": content["project_id"]}
+
+
+def add_of_lease(db: Session, lease_id: str, event: str) -> None:
+    """Write the notification ``lease.EVENT`` into the outbox, with the lease as it is now.
+
+    Nothing is written if the lease is gone.
+
+    :param db: the session of the transaction in which the lease changes.
+    """
+    # Blazar reads the lease in the same transaction. What it has read earlier is read again.
+    db.expire_all()
+    lease = db_api.lease_get(lease_id)
+    if lease is not None:
+        payload = notifications.format_lease_payload(lease)
+        outbox.add_lease(db, payload, event, timeutils.utcnow())

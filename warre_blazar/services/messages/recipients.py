@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from warre_blazar.db import session
-from warre_blazar.db.messages import addresses as stored
-from warre_blazar.domain.messages.addresses import is_address, is_same, mailbox_of
+from warre_blazar.db.messages import message_settings as stored
+from warre_blazar.domain.messages.messages import is_address, is_same, mailbox_of
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import people
 

@@ -10,7 +10,7 @@ import datetime
 from warre_blazar import texts
 from warre_blazar.db import foreseeing, session
 from warre_blazar.db.hosts import allocations, host_marks
-from warre_blazar.domain.booking.booking_conditions import BookingConditions
+from warre_blazar.domain.booking.booking_rules import BookingConditions
 from warre_blazar.domain.flavors.flavor import RESOURCE_TYPE
 from warre_blazar.domain.hosts.host_marks import Drain, OnHost
 from warre_blazar.domain.records.changes import MoveReason

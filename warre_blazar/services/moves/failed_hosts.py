@@ -14,7 +14,7 @@ from warre_blazar.db import session
 from warre_blazar.db.hosts import host_marks
 from warre_blazar.db.moves import failed_hosts
 from warre_blazar.domain import timeline
-from warre_blazar.domain.booking.booking_conditions import BookingConditions
+from warre_blazar.domain.booking.booking_rules import BookingConditions
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import placement
 from warre_blazar.services.hosts import new_hosts

@@ -15,7 +15,7 @@ from warre_blazar.db.hosts import allocations
 from warre_blazar.db.moves import movables
 from warre_blazar.db.moves.movables import Unbegun
 from warre_blazar.db.records import changes
-from warre_blazar.domain.booking.booking_conditions import BookingConditions
+from warre_blazar.domain.booking.booking_rules import BookingConditions
 from warre_blazar.domain.flavors.devices import Rules
 from warre_blazar.domain.flavors.flavor import Flavor, Shape
 from warre_blazar.domain.hosts.bookable_host import BookableHost

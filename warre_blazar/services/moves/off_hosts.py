@@ -23,7 +23,7 @@ from warre_blazar.db.moves import failed_hosts
 from warre_blazar.db.records import changes
 from warre_blazar.db.running import backings, leases
 from warre_blazar.domain import timeline
-from warre_blazar.domain.booking.booking_conditions import BookingConditions
+from warre_blazar.domain.booking.booking_rules import BookingConditions
 from warre_blazar.domain.booking.reservation import Reservation
 from warre_blazar.domain.hosts import placing
 from warre_blazar.domain.hosts.bookable_host import BookableHost

@@ -11,18 +11,18 @@ from warre_blazar import times
 from warre_blazar.db import flavors, maintenance, session
 from warre_blazar.db.hosts import allocations, host_marks, reservable_hosts
 from warre_blazar.db.messages import outbox
-from warre_blazar.db.records import metric_reads, refusals, tallies
+from warre_blazar.db.records import metrics, refusals
 from warre_blazar.domain.booking import reservation_states
-from warre_blazar.domain.flavors import slot_use
+from warre_blazar.domain.flavors import capacity
+from warre_blazar.domain.flavors.capacity import SlotUse
 from warre_blazar.domain.flavors.devices import Rules
 from warre_blazar.domain.flavors.flavor import Flavor
-from warre_blazar.domain.flavors.slot_use import SlotUse
-from warre_blazar.domain.hosts import host_use, placing
+from warre_blazar.domain.hosts import bookable_host, placing
 from warre_blazar.domain.hosts.bookable_host import BookableHost
 from warre_blazar.domain.records.tallies import DELAYS, Histogram, Name, Tally, histogram
 from warre_blazar.domain.running import lease_states
 from warre_blazar.domain.timeline import Span
-from warre_blazar.services import garbage_collection
+from warre_blazar.services import searches
 from warre_blazar.services.hosts.host_status import HostStatus
 
 #: The states of reservations that are counted. What is over isn't counted, because its number says
@@ -81,7 +81,7 @@ class Site:
     outbox: Mapping[str, Queue]
 
 
-@garbage_collection.uncollected()
+@searches.uncollected()
 def read(now: datetime.datetime, cleaning: datetime.timedelta, rules: Rules) -> Site:
     """Read what the metrics show.
 
@@ -91,15 +91,15 @@ def read(now: datetime.datetime, cleaning: datetime.timedelta, rules: Rules) -> 
     """
     with session.reader() as db:
         offered = flavors.every(db)
-        groups = metric_reads.groups(db)
+        groups = metrics.groups(db)
         booked_ids = {group.flavor_id for group in groups}
         gone = flavors.get_many(db, booked_ids - {flavor.id for flavor in offered})
-        overdue = metric_reads.overdue(db, now - times.OVERDUE_IN_METRICS_AFTER)
+        overdue = metrics.overdue(db, now - times.OVERDUE_IN_METRICS_AFTER)
         marks = host_marks.every(db)
         bookings = _Bookings(db, offered, now, cleaning, rules)
         windows = maintenance.closing_each(db, bookings.window)
-        counted = tallies.read(db)
-        heartbeats = metric_reads.heartbeats(db)
+        counted = metrics.tallies(db)
+        heartbeats = metrics.heartbeats(db)
         channels = outbox.channel_names(db)
         queues = outbox.waiting(db)
         refused = refusals.of_day(db, now.date())
@@ -133,7 +133,7 @@ def read(now: datetime.datetime, cleaning: datetime.timedelta, rules: Rules) -> 
 
 def merge_tallies() -> None:
     """Keep the table of tallies small."""
-    while session.change(tallies.merge):
+    while session.change(metrics.merge_tallies):
         pass
 
 
@@ -154,7 +154,7 @@ class _Bookings:
     ) -> None:
         self._cleaning = cleaning
         self._minutes = {
-            days: slot_use.minute(now + days * times.DAY) for days in times.SLOT_USE_DAYS
+            days: capacity.minute(now + days * times.DAY) for days in times.SLOT_USE_DAYS
         }
         last = self._minutes[times.SLOT_USE_DAYS[-1]]
         self.window = Span(self._minutes[0].start, last.padded(cleaning).end)
@@ -213,7 +213,7 @@ class _Bookings:
 
         :param windows: the times of the maintenance windows that close the flavor.
         """
-        return slot_use.use(
+        return capacity.slot_use(
             flavor,
             self._claims.get(flavor.id, ()),
             windows,
@@ -224,15 +224,15 @@ class _Bookings:
             self._cleaning,
         )
 
-    def host_uses(self, host: BookableHost) -> list[host_use.ClassUse]:
+    def host_uses(self, host: BookableHost) -> list[bookable_host.ClassUse]:
         """How much of each resource class of a host is booked now."""
         minute = self._minutes[0]
         present = [holding for holding in host.holdings if holding.span.overlaps(minute)]
-        return list(host_use.use(host.holding(present), minute, minute.start))
+        return list(bookable_host.use(host.holding(present), minute, minute.start))
 
 
 def _amounts(
-    names: Mapping[str, NamedFlavor], groups: Sequence[metric_reads.ReservationGroup]
+    names: Mapping[str, NamedFlavor], groups: Sequence[metrics.ReservationGroup]
 ) -> dict[tuple[NamedFlavor, str], BookedAmount]:
     amounts = {(name, state): BookedAmount() for name in names.values() for state in STATES}
     for group in groups:

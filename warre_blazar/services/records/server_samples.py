@@ -1,4 +1,4 @@
-"""Asks Nova regularly which running reservations have servers, and keeps how long they had them."""
+"""Tells regularly which reservations are running, and how long their instances had servers."""
 
 import datetime
 from collections.abc import Mapping, Sequence
@@ -8,9 +8,10 @@ from sqlalchemy.orm import Session
 from warre_blazar import times
 from warre_blazar.db import session, turns
 from warre_blazar.db.messages import outbox
-from warre_blazar.db.records import server_samples
+from warre_blazar.db.records import changes, server_samples
 from warre_blazar.db.records.server_samples import TURN, Running
 from warre_blazar.db.running import idle
+from warre_blazar.db.tables import reservations
 from warre_blazar.domain.records import usage
 from warre_blazar.domain.timeline import Span
 from warre_blazar.openstack import nova
@@ -103,3 +104,30 @@ def _to_tell(
 
 def _seconds(span: Span) -> int:
     return (span.end - span.start) // times.SECOND
+
+
+#: The turn of telling the running time.
+_TURN = "running time"
+
+
+def tell_running_time(now: datetime.datetime, manager_id: str) -> None:
+    """Tell the running time of each running reservation, once for each full hour.
+
+    A notice has the time since the last one about the same reservation. So if no manager has run
+    for some hours, the next notice has all of this time, and nothing is told twice.
+    """
+    hour = now.replace(minute=0, second=0, microsecond=0)
+    with session.reader() as db:
+        done = turns.done_until(db, _TURN)
+    if done is None or done < hour:
+        session.change(_tell_hour, manager_id, hour)
+
+
+def _tell_hour(db: Session, manager_id: str, hour: datetime.datetime) -> None:
+    if not turns.advance(db, _TURN, manager_id, hour):
+        return
+    running = reservations.c.status == "active"
+    outbox.count_until(db, running, hour)
+    # Reservations that were running when they were imported.
+    changes.note_earlier_starts(db)
+    outbox.begin_counting(db, running, hour)

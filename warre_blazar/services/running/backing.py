@@ -21,7 +21,7 @@ from warre_blazar.db import session
 from warre_blazar.db.booking import instance_reservations, reservations
 from warre_blazar.db.hosts import allocations
 from warre_blazar.db.messages import outbox
-from warre_blazar.db.records import changes
+from warre_blazar.db.records import changes, metrics
 from warre_blazar.db.running import backings
 from warre_blazar.domain.booking.reservation import Reservation
 from warre_blazar.domain.booking.reservation_states import ACTIVE
@@ -29,14 +29,12 @@ from warre_blazar.domain.flavors.flavor import Shape
 from warre_blazar.domain.messages.notices import Kind, News
 from warre_blazar.domain.records.changes import Change, ChangeKind
 from warre_blazar.domain.running import backing_names
-from warre_blazar.domain.running.backing import Backing
+from warre_blazar.domain.running.backing import Backing, Phase
 from warre_blazar.domain.running.backing_names import nova_flavor_id, resource_class
-from warre_blazar.domain.running.backing_phases import Phase
-from warre_blazar.domain.running.execution_timing import START
+from warre_blazar.domain.running.execution import START
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import nova, placement
-from warre_blazar.services.messages import lease_notices
-from warre_blazar.services.running import delays
+from warre_blazar.services.messages import notifications
 
 LOG = logging.getLogger(__name__)
 
@@ -237,8 +235,8 @@ def _tell_late_start(db: Session, reservation_id: str) -> None:
         changes.note(db, reservation_id, Change(now, ChangeKind.OPENED))
         opened = News(Kind.STARTED, now)
         outbox.add(db, outbox.of_reservations([reservation_id]), opened)
-        lease_notices.add(db, reservation.lease_id, "event.start_lease")
-        delays.count(db, START, reservation.span.start)
+        notifications.add_of_lease(db, reservation.lease_id, "event.start_lease")
+        metrics.count_delay(db, START, reservation.span.start)
 
 
 def _get(db: Session, reservation_id: str) -> Backing:
@@ -411,3 +409,21 @@ def reconcile() -> None:
         except exceptions.WarreError as error:
             session.change(reservations.set_reason, backing.reservation_id, error.message)
             LOG.warning("Reservation %s will be opened later: %s", backing.reservation_id, error)
+
+
+def delete_late_servers(now: datetime.datetime) -> None:
+    """Delete the servers of reservations that have ended.
+
+    At the end of a reservation, the servers that Nova lists at that moment are deleted. If the
+    request to boot a server had to wait for another service, Nova may list the server only after
+    that moment.
+
+    :raises ServiceUnavailable, ServiceRefused: the next call deletes the rest.
+    """
+    servers = nova.servers_of_reservations(changed_since=now - times.LATE_SERVERS_WITHIN)
+    with session.reader() as db:
+        over = backings.over(db, {server.reservation_id for server in servers})
+    for server in servers:
+        if server.reservation_id in over:
+            LOG.warning("Deleting late server %s of %s", server.id, server.reservation_id)
+            nova.delete_again(server.id)

@@ -8,9 +8,10 @@ from sqlalchemy.orm import Session
 from warre_blazar.db import session
 from warre_blazar.db.booking import reservations
 from warre_blazar.db.hosts import allocations
-from warre_blazar.domain.running.execution_timing import END, START
+from warre_blazar.db.records import metrics
+from warre_blazar.domain.running.execution import END, START
 from warre_blazar.errors import exceptions
-from warre_blazar.services.running import backing, delays
+from warre_blazar.services.running import backing
 
 LOG = logging.getLogger(__name__)
 
@@ -40,7 +41,7 @@ def start(reservation_id: str, due: datetime.datetime) -> None:
 def _count_start(reservation_id: str, due: datetime.datetime) -> None:
     """Count how late the start was. The reservation has begun even if that fails."""
     try:
-        session.change(delays.count, START, due)
+        session.change(metrics.count_delay, START, due)
     except (exceptions.TryAgain, *session.FAILURES) as error:
         LOG.warning("The start of reservation %s isn't counted: %s", reservation_id, error)
 
@@ -61,4 +62,4 @@ def end(reservation_id: str, patience: float, due: datetime.datetime | None) -> 
 def _release(db: Session, reservation_id: str, due: datetime.datetime | None) -> None:
     allocations.release(db, reservation_id)
     if due is not None:
-        delays.count(db, END, due)
+        metrics.count_delay(db, END, due)

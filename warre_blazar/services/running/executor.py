@@ -25,9 +25,9 @@ from oslo_utils import uuidutils
 from warre_blazar import timer, times
 from warre_blazar.db import session
 from warre_blazar.db.hosts import allocations
-from warre_blazar.db.running import executions, lease_queries
-from warre_blazar.domain.running.before_end import USUAL, SiteRule
-from warre_blazar.domain.running.execution_timing import DELETE, END, START
+from warre_blazar.db.running import executions, leases
+from warre_blazar.domain.running.execution import DELETE, END, START
+from warre_blazar.domain.running.snapshots import USUAL, BeforeEndRule
 from warre_blazar.errors import exceptions
 from warre_blazar.services.running import backing
 from warre_blazar.services.running import executor_transactions as transactions
@@ -96,7 +96,7 @@ class Executor:
         patience: Callable[[], float],
         pools: "Pools",
         time_limit: Callable[[int], float] = lambda _: math.inf,
-        before_end: SiteRule = USUAL,
+        before_end: BeforeEndRule = USUAL,
     ) -> None:
         """
         :param host: the manager's name, which is shown to people.
@@ -130,11 +130,9 @@ class Executor:
         self._give_back_strays(now)
         with session.reader() as db:
             # Ends are claimed first. They free hosts, and a start may be waiting for these hosts.
-            to_claim = [
-                (action, False, lease_queries.due(db, action, now)) for action in (END, START)
-            ]
+            to_claim = [(action, False, leases.due(db, action, now)) for action in (END, START)]
             to_claim += [(a, True, executions.requested(db, a)) for a in (DELETE, END)]
-            reminders = lease_queries.due_reminders(db, now)
+            reminders = leases.due_reminders(db, now)
         for action, requested, lease_ids in to_claim:
             for first in range(0, len(lease_ids), _BATCH):
                 self._begin(lease_ids[first : first + _BATCH], action, now, requested)

@@ -15,12 +15,10 @@ from sqlalchemy.orm import Session
 from warre_blazar.db import session
 from warre_blazar.db.booking import reservations
 from warre_blazar.db.hosts import allocations
-from warre_blazar.db.records import history
+from warre_blazar.db.records import history, metrics
 from warre_blazar.db.running import executions, lease_writes, leases, snapshots
 from warre_blazar.domain.running import lease_states
-from warre_blazar.domain.running.before_end import USUAL, SiteRule
-from warre_blazar.domain.running.execution import claim_state
-from warre_blazar.domain.running.execution_timing import (
+from warre_blazar.domain.running.execution import (
     BEFORE,
     DELETE,
     DURING,
@@ -29,12 +27,13 @@ from warre_blazar.domain.running.execution_timing import (
     LEAD,
     RETRY_LEAD,
     START,
+    claim_state,
     pause,
 )
 from warre_blazar.domain.running.lease import Event, Lease
 from warre_blazar.domain.running.lease_states import TARGETS, Statuses, Summary
-from warre_blazar.services.messages import lease_notices
-from warre_blazar.services.running import delays
+from warre_blazar.domain.running.snapshots import USUAL, BeforeEndRule
+from warre_blazar.services.messages import notifications
 from warre_blazar.services.running.backing import Places
 
 
@@ -146,12 +145,12 @@ def finish_start(claimed: Claimed, manager_id: str, not_open: Mapping[str, str])
         lease_writes.set_reservations(db, claimed.reservation_ids, "active")
         _write(db, lease, START, TARGETS[Summary.ACTIVE])
         if not not_open:
-            delays.count(db, START, lease.span.start)
-            lease_notices.add(db, lease.id, "event.start_lease")
+            metrics.count_delay(db, START, lease.span.start)
+            notifications.add_of_lease(db, lease.id, "event.start_lease")
 
 
 @session.retried
-def finish_end(claimed: Claimed, manager_id: str, rule: SiteRule = USUAL) -> None:
+def finish_end(claimed: Claimed, manager_id: str, rule: BeforeEndRule = USUAL) -> None:
     """Write that a lease has ended, and release its hosts and slots.
 
     :param rule: what the configuration says about servers before the end. Which snapshots of
@@ -168,8 +167,8 @@ def finish_end(claimed: Claimed, manager_id: str, rule: SiteRule = USUAL) -> Non
             allocations.release(db, reservation_id)
         lease_writes.set_reservations(db, ids, "deleted")
         _write(db, lease, END, TARGETS[Summary.DELETED])
-        delays.count(db, END, lease.span.end)
-        lease_notices.add(db, lease.id, "event.end_lease")
+        metrics.count_delay(db, END, lease.span.end)
+        notifications.add_of_lease(db, lease.id, "event.end_lease")
 
 
 @session.retried
@@ -181,7 +180,7 @@ def finish_deletion(claimed: Claimed, manager_id: str) -> None:
     with session.writer() as db:
         executions.finish(db, claimed.lease.id, manager_id)
         history.record_deletion(db.connection(), claimed.lease.id, timeutils.utcnow(), None)
-        lease_notices.add(db, claimed.lease.id, "delete")
+        notifications.add_of_lease(db, claimed.lease.id, "delete")
         db_api.lease_destroy(claimed.lease.id)
 
 
@@ -193,7 +192,7 @@ def remind(lease_id: str, event: Event) -> bool:
     try:
         with session.writer() as db:
             lease_writes.set_event(db, event, lease_states.DONE, event.time)
-            lease_notices.add(db, lease_id, "event.before_end_lease")
+            notifications.add_of_lease(db, lease_id, "event.before_end_lease")
     except session.LostRace:
         return False
     return True

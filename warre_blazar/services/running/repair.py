@@ -17,15 +17,15 @@ from sqlalchemy.orm import Session
 from warre_blazar.db import session, waits
 from warre_blazar.db.booking import promises
 from warre_blazar.db.messages import outbox
-from warre_blazar.db.records import history, tallies
-from warre_blazar.db.running import executions, lease_queries, lease_workers, lease_writes, leases
+from warre_blazar.db.records import history, metrics
+from warre_blazar.db.running import executions, lease_writes, leases
 from warre_blazar.domain.messages.notices import Kind, News
 from warre_blazar.domain.records.tallies import Name
 from warre_blazar.domain.running import lease_states
-from warre_blazar.domain.running.execution_timing import DELETE, END
+from warre_blazar.domain.running.execution import DELETE, END
 from warre_blazar.domain.running.lease import Lease
 from warre_blazar.domain.running.lease_states import Action, Age, Decision
-from warre_blazar.services.messages import lease_notices
+from warre_blazar.services.messages import notifications
 
 LOG = logging.getLogger(__name__)
 
@@ -67,9 +67,9 @@ class Repairer:
         """
         self._remove_orphan_events()
         with session.reader() as db:
-            ids = {*lease_queries.in_question(db), *self._seen}
+            ids = {*leases.in_question(db), *self._seen}
             if thorough:
-                ids.update(lease_queries.unsettled(db, now))
+                ids.update(leases.unsettled(db, now))
             read_leases = leases.read(db, ids)
         self._seen = {lease.id: self._sight(lease) for lease in read_leases}
         for lease in read_leases:
@@ -159,8 +159,8 @@ def act(db: Session, lease: Lease, decision: Decision) -> None:
         return
     if lease.claim is not None:
         executions.forget(db, lease.claim)
-    lease_workers.forget(db, lease.id)
-    tallies.add(db, Name.REPAIR, decision.row)
+    executions.forget_worker(db, lease.id)
+    metrics.add_tally(db, Name.REPAIR, decision.row)
     if decision.action is Action.SETTLE:
         assert decision.target is not None
         lease_writes.write(db, lease, decision.target)
@@ -185,7 +185,7 @@ def _tell(db: Session, lease: Lease, decision: Decision) -> None:
     before = {"lease_status": lease.status}
     repaired = News(Kind.REPAIRED, timeutils.utcnow(), None, before, after)
     outbox.add(db, outbox.of_lease(lease.id), repaired)
-    lease_notices.add(db, lease.id, "update")
+    notifications.add_of_lease(db, lease.id, "update")
 
 
 @session.retried

@@ -20,8 +20,8 @@ from warre_blazar import times
 from warre_blazar.db import session, turns
 from warre_blazar.db.running import snapshots
 from warre_blazar.db.running.snapshots import Due, Unfinished
-from warre_blazar.domain.running.before_end import SiteRule
 from warre_blazar.domain.running.snapshots import (
+    BeforeEndRule,
     ServerSnapshot,
     Status,
     image_name,
@@ -45,7 +45,7 @@ _NOT_MADE = "A snapshot was requested shortly before the end, but Nova made no i
 T = TypeVar("T", Due, Unfinished, ServerSnapshot)
 
 
-def look(now: datetime.datetime, manager_id: str, rule: SiteRule) -> None:
+def look(now: datetime.datetime, manager_id: str, rule: BeforeEndRule) -> None:
     """Do what is to be done about snapshots at this moment, if this manager has the turn."""
     if not _take(manager_id):
         return
@@ -89,7 +89,7 @@ def _each(of: Sequence[T], step: Callable[[T], None], manager_id: str) -> None:
                 return
 
 
-def _list_servers(of: Due, rule: SiteRule, now: datetime.datetime) -> None:
+def _list_servers(of: Due, rule: BeforeEndRule, now: datetime.datetime) -> None:
     try:
         servers = nova.servers_to_save(of.nova_flavor)
     except exceptions.WarreError as error:
@@ -98,7 +98,7 @@ def _list_servers(of: Due, rule: SiteRule, now: datetime.datetime) -> None:
     session.change(snapshots.looked, of, servers, rule, now)
 
 
-def _go_on(of: Unfinished, rule: SiteRule, now: datetime.datetime) -> None:
+def _go_on(of: Unfinished, rule: BeforeEndRule, now: datetime.datetime) -> None:
     """Do the next step of a snapshot."""
     if of.snapshot.status is Status.SAVING:
         _follow(of, now)
@@ -113,7 +113,7 @@ def _may_try(of: Unfinished, now: datetime.datetime) -> bool:
     return of.is_running and of.end is not None and now < of.end
 
 
-def _is_due(of: Unfinished, rule: SiteRule, now: datetime.datetime) -> bool:
+def _is_due(of: Unfinished, rule: BeforeEndRule, now: datetime.datetime) -> bool:
     if of.end is None or now < of.end - rule.ahead:
         # The reservation was extended. A snapshot is made before its new end.
         return False

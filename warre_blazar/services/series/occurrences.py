@@ -15,7 +15,7 @@ from warre_blazar import texts
 from warre_blazar.db import session
 from warre_blazar.domain.booking import quota as quota_rules
 from warre_blazar.domain.booking import reservation_states
-from warre_blazar.domain.booking.booking_conditions import BookingConditions
+from warre_blazar.domain.booking.booking_rules import BookingConditions
 from warre_blazar.domain.booking.quota import Amount
 from warre_blazar.domain.booking.reservation import Reservation
 from warre_blazar.domain.messages.notices import time_text
@@ -29,9 +29,8 @@ from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack.locks import READING
 from warre_blazar.services.booking import admission, dry_run, lookup, quotas
-from warre_blazar.services.booking.through_manager import creation, deletion
-from warre_blazar.services.booking.through_manager.calls import seen
-from warre_blazar.services.caller import Caller
+from warre_blazar.services.booking.through_manager import reservations
+from warre_blazar.services.booking.through_manager.calls import Caller, seen
 from warre_blazar.services.series import progress
 
 LOG = logging.getLogger(__name__)
@@ -220,10 +219,10 @@ def _book_one(caller: Caller, request: admission.BookingRequest) -> None:
     :raises NoAnswer: the manager was silent, and its reservation is still being made. It may come
         to nothing.
     """
-    made, _ = creation.create(caller, request)
+    made, _ = reservations.create(caller, request)
     if made.state != reservation_states.PENDING_CREATE:
         return
-    found = creation.find(made.lease_id)
+    found = reservations.find(made.lease_id)
     if found is None or found[0].state == reservation_states.PENDING_CREATE:
         raise exceptions.NoAnswer(made.lease_name, texts.services.BOOKED(reservation=made.id))
 
@@ -282,7 +281,7 @@ def _clear(caller: Caller, item: BookedSeries) -> bool:
             return False
         if _still_to_delete(item, reservation):
             try:
-                deletion.delete(caller, reservation)
+                reservations.delete(caller, reservation)
             except exceptions.WarreError as error:
                 LOG.info("Reservation %s can't be deleted yet: %s", reservation.id, error.message)
     return progress.close(item)

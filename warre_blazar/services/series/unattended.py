@@ -10,7 +10,7 @@ from warre_blazar.db import series as stored
 from warre_blazar.db import session
 from warre_blazar.db.running import executions, lease_writes, leases
 from warre_blazar.domain.running import lease_states
-from warre_blazar.domain.running.execution_timing import DELETE
+from warre_blazar.domain.running.execution import DELETE
 from warre_blazar.domain.series.series import BookedSeries, SeriesStatus
 from warre_blazar.services.series import progress
 

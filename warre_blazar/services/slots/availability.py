@@ -8,7 +8,7 @@ from warre_blazar.db import session
 from warre_blazar.domain.flavors.flavor import Flavor
 from warre_blazar.domain.slots.free_time import FreeTime, Question
 from warre_blazar.domain.timeline import Span
-from warre_blazar.services import garbage_collection, search_limits
+from warre_blazar.services import searches
 from warre_blazar.services.hosts import new_hosts
 from warre_blazar.services.slots import offers, supply
 from warre_blazar.services.slots.offers import FlavorChoice
@@ -23,7 +23,7 @@ class FreeInstances:
     parts: Sequence[tuple[Span, int]]
 
 
-@garbage_collection.uncollected()
+@searches.uncollected()
 def find(question: Question, choice: FlavorChoice, part: datetime.timedelta) -> list[FreeInstances]:
     """Count how many instances are free of the flavors that a project may book.
 
@@ -42,7 +42,7 @@ def find(question: Question, choice: FlavorChoice, part: datetime.timedelta) -> 
     parts = list(_parts(question, part))
     found = []
     for flavor in chosen:
-        with search_limits.logged(f"how many of flavor {flavor.name} are free"):
+        with searches.logged(f"how many of flavor {flavor.name} are free"):
             free = FreeTime(flavor, question, read)
             counted = FreeInstances(flavor, [(span, free.most(span)) for span in parts])
         if any(count >= question.count for _, count in counted.parts):

@@ -9,7 +9,7 @@ from warre_blazar.db.booking import quotas as stored_quotas
 from warre_blazar.db.hosts import allocations
 from warre_blazar.db.running import backings
 from warre_blazar.domain.booking import booking_rules
-from warre_blazar.domain.booking.booking_conditions import BookingConditions
+from warre_blazar.domain.booking.booking_rules import BookingConditions
 from warre_blazar.domain.booking.reservation import Reservation
 from warre_blazar.domain.booking.reservation_states import ACTIVE, ALLOCATED
 from warre_blazar.domain.flavors.flavor import Flavor
@@ -20,7 +20,7 @@ from warre_blazar.domain.slots.offers import QuotaLeft
 from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import limits
-from warre_blazar.services import garbage_collection, search_limits
+from warre_blazar.services import searches
 from warre_blazar.services.hosts import new_hosts
 from warre_blazar.services.slots import free_slots
 
@@ -37,7 +37,7 @@ class PossibleExtension:
     extend_from: datetime.datetime | None = None
 
 
-@garbage_collection.uncollected()
+@searches.uncollected()
 def find(
     reservation: Reservation, flavor: Flavor, conditions: BookingConditions, now: datetime.datetime
 ) -> PossibleExtension:
@@ -86,7 +86,7 @@ def find(
             quota = QuotaLeft(hours=QuotaLeft.of(allowed, used).hours).longest(
                 reservation.instance_count
             )
-    with search_limits.logged(f"an extension of reservation {reservation.id}"):
+    with searches.logged(f"an extension of reservation {reservation.id}"):
         found = extensions.latest_end(
             flavor,
             free,

@@ -10,7 +10,7 @@ from warre_blazar.domain.flavors.flavor import Flavor
 from warre_blazar.domain.slots import free_time
 from warre_blazar.domain.slots.free_time import FreeTime, Question
 from warre_blazar.domain.timeline import Span
-from warre_blazar.services import garbage_collection, search_limits
+from warre_blazar.services import searches
 from warre_blazar.services.hosts import new_hosts
 from warre_blazar.services.slots import supply
 
@@ -41,7 +41,7 @@ def _find(question: Question) -> tuple[list[Span], Collection[str]]:
         flavor = visible_flavor(db, question)
         if question.is_too_long(flavor):
             return [], ()
-        with garbage_collection.uncollected():
+        with searches.uncollected():
             free = read(db, flavor, question)
             return _spans(flavor, question, free), free.unread
 
@@ -57,7 +57,7 @@ def visible_flavor(db: Session, question: Question) -> Flavor:
     )
 
 
-@garbage_collection.uncollected()
+@searches.uncollected()
 def spans(
     db: Session, flavor: Flavor, question: Question, *, with_windows: bool = True
 ) -> list[Span]:
@@ -84,4 +84,4 @@ def read(db: Session, flavor: Flavor, question: Question) -> FreeTime:
 
 def logged(flavor: Flavor, question: Question) -> AbstractContextManager[None]:
     """Bound the searches for devices while free slots of a flavor are computed."""
-    return search_limits.logged(f"free slots for {question.count} of flavor {flavor.name}")
+    return searches.logged(f"free slots for {question.count} of flavor {flavor.name}")

@@ -18,7 +18,7 @@ from warre_blazar.domain.slots import offers
 from warre_blazar.domain.slots.free_time import Question
 from warre_blazar.domain.slots.offers import FlavorOffer, NotOffered, QuotaLeft
 from warre_blazar.openstack import limits
-from warre_blazar.services import garbage_collection, search_limits
+from warre_blazar.services import searches
 from warre_blazar.services.hosts import new_hosts
 from warre_blazar.services.slots import supply
 
@@ -50,7 +50,7 @@ class Found:
     longest: Sequence[FlavorOffer] = ()
 
 
-@garbage_collection.uncollected()
+@searches.uncollected()
 def find(question: Question, choice: FlavorChoice, rule: Rule, limit: int | None = None) -> Found:
     """Find the offers of all flavors that a project may book.
 
@@ -73,7 +73,7 @@ def find(question: Question, choice: FlavorChoice, rule: Rule, limit: int | None
     missing, longest = [], []
     for flavor in listed:
         search = offers.OfferSearch(flavor, question, read, left)
-        with search_limits.logged(f"offers of {question.count} of flavor {flavor.name}"):
+        with searches.logged(f"offers of {question.count} of flavor {flavor.name}"):
             of_flavor = search.offers()
             found += of_flavor
             if of_flavor:

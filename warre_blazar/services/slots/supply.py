@@ -6,7 +6,7 @@ from sqlalchemy.orm import Session
 
 from warre_blazar import times
 from warre_blazar.db import flavors, maintenance
-from warre_blazar.db.booking import project_bookings
+from warre_blazar.db.booking import booking_terms
 from warre_blazar.db.hosts import allocations
 from warre_blazar.domain.booking import booking_rules
 from warre_blazar.domain.flavors.flavor import Flavor
@@ -86,13 +86,13 @@ def _unread(found: Sequence[BookableHost]) -> list[str]:
 
 def _booked(
     db: Session, offered: Sequence[Flavor], question: Question, span: Span
-) -> project_bookings.Booked:
+) -> booking_terms.Booked:
     """What the project has booked of those flavors for which that matters."""
     limited = [flavor for flavor in offered if flavor.has_project_terms]
     gap = max((flavor.gap for flavor in limited), default=times.NO_TIME)
     near = booking_rules.with_gap(span, gap)
     ids = [flavor.id for flavor in limited]
-    return project_bookings.read(db, question.project_id, ids, near)
+    return booking_terms.of_project(db, question.project_id, ids, near)
 
 
 def _completed(

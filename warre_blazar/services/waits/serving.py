@@ -19,7 +19,7 @@ from warre_blazar import texts, times
 from warre_blazar.db import flavors, session, turns, waits
 from warre_blazar.db.messages import outbox
 from warre_blazar.domain import waits as rules
-from warre_blazar.domain.booking.booking_conditions import BookingConditions
+from warre_blazar.domain.booking.booking_rules import BookingConditions
 from warre_blazar.domain.flavors.flavor import Flavor
 from warre_blazar.domain.messages.notices import Kind, News
 from warre_blazar.domain.running import lease_states
@@ -28,10 +28,10 @@ from warre_blazar.domain.slots.offers import FlavorOffer
 from warre_blazar.domain.timeline import Span
 from warre_blazar.domain.waits import Mode, Wait, WaitState
 from warre_blazar.errors import exceptions
-from warre_blazar.services import garbage_collection
+from warre_blazar.services import searches
 from warre_blazar.services.booking import admission, lookup
-from warre_blazar.services.booking.through_manager import creation
-from warre_blazar.services.caller import Caller
+from warre_blazar.services.booking.through_manager import reservations
+from warre_blazar.services.booking.through_manager.calls import Caller
 from warre_blazar.services.hosts import new_hosts
 from warre_blazar.services.slots import offers, supply
 from warre_blazar.services.slots.offers import FlavorChoice
@@ -183,7 +183,7 @@ class WaitServer:
         try:
             # Here, so that a refusal isn't written down as one of the project's requests.
             admission.check(request)
-            creation.create(caller, request, wait.id)
+            reservations.create(caller, request, wait.id)
         except exceptions.ServiceUnavailable:
             raise
         except exceptions.WarreError as error:
@@ -226,7 +226,7 @@ class _RoomForWaits:
         )
         self._known: dict[tuple[Any, ...], bool] = {}
 
-    @garbage_collection.uncollected()
+    @searches.uncollected()
     def seems_to_fit(self, wait: Wait) -> bool:
         """Whether there is room for a wait. If its flavor is gone, this is true too."""
         wanted = wait.takes(self._categories) & self._flavors.keys()

@@ -9,7 +9,6 @@ from sqlalchemy.orm import Session
 from warre_blazar import texts, times
 from warre_blazar.db import clock, flavors, generations, session, waits
 from warre_blazar.db.waits import WaitFilter
-from warre_blazar.domain import wait_checks
 from warre_blazar.domain import waits as rules
 from warre_blazar.domain.booking import booking_rules
 from warre_blazar.domain.flavors.flavor import Flavor
@@ -59,7 +58,7 @@ def foresee(wait: Wait, most: int, any_length: frozenset[str]) -> WaitStatus:
 
 def _check(wait: Wait) -> None:
     lookup.check_labels(wait.labels)
-    wait_checks.check_times(wait)
+    rules.check_times(wait)
 
 
 @session.retried
@@ -83,7 +82,7 @@ def _checked(db: Session, wait: Wait, most: int, is_exempt: bool) -> Wait:
     :raises InvalidField, FlavorNotFound, FlavorAmbiguous, FlavorNotBookable, TooManyWaits:
     """
     wait, offered = _with_flavor(db, wait)
-    wait_checks.check_flavors(wait, offered, any_length=is_exempt)
+    rules.check_flavors(wait, offered, any_length=is_exempt)
     if waits.count_open(db, wait.project_id) >= most:
         raise exceptions.TooManyWaits(most)
     return wait

@@ -11,7 +11,7 @@ from tests.unit.domain.shapes import flavor, shape
 from warre_blazar.domain.flavors import capacity
 from warre_blazar.domain.flavors.capacity import HostLimit, LimitKind
 from warre_blazar.domain.flavors.request_groups import Group
-from warre_blazar.domain.hosts import host_use
+from warre_blazar.domain.hosts import bookable_host
 from warre_blazar.domain.hosts.bookable_host import BookableHost
 from warre_blazar.domain.hosts.holdings import Holding
 from warre_blazar.domain.hosts.providers import Inventory, Provider
@@ -206,7 +206,8 @@ def test_use_of_a_host_against_minutes(booked):
         for minute in range(40)
     ]
     found = {
-        u.resource_class: u for u in host_use.use(host("h", 99, held=holdings), span(5, 15), T0)
+        u.resource_class: u
+        for u in bookable_host.use(host("h", 99, held=holdings), span(5, 15), T0)
     }
     vcpus = found["VCPU"]
     assert (vcpus.capacity, vcpus.now, vcpus.peak) == (99, levels[0], max(levels[5:15]))
@@ -214,5 +215,7 @@ def test_use_of_a_host_against_minutes(booked):
 
 def test_whole_host_takes_all_of_each_class():
     whole = (Holding("r", span(0, 9), None),)
-    used = {u.resource_class: u.now for u in host_use.use(host("h", 4, held=whole), span(0, 9), T0)}
+    used = {
+        u.resource_class: u.now for u in bookable_host.use(host("h", 4, held=whole), span(0, 9), T0)
+    }
     assert used == {"VCPU": 4, "MEMORY_MB": 10**6, "DISK_GB": 10**6}

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from warre_blazar.domain.flavors import device_options, devices
+from warre_blazar.domain.flavors import devices
 from warre_blazar.domain.flavors.devices import Rules
 from warre_blazar.domain.flavors.request_groups import Group
 
@@ -51,7 +51,7 @@ def test_any_alias_text_is_parsed_or_refused(text: str):
 
 
 def test_alias_without_class_asks_for_novas_default_class():
-    assert device_options.aliases([alias(vendor_id="10dE")], in_placement=True) == {
+    assert devices.aliases([alias(vendor_id="10dE")], in_placement=True) == {
         "gpu": Group.of({"CUSTOM_PCI_10DE_20B0": 1})
     }
 
@@ -67,7 +67,7 @@ def test_alias_without_class_asks_for_novas_default_class():
     ],
 )
 def test_class_of_an_alias_is_normalized(name: str, cls: str):
-    parsed = device_options.aliases([alias(resource_class=name)], in_placement=True)
+    parsed = devices.aliases([alias(resource_class=name)], in_placement=True)
     assert parsed == {"gpu": Group.of({cls: 1})}
 
 
@@ -82,7 +82,7 @@ def test_class_of_an_alias_is_normalized(name: str, cls: str):
     ],
 )
 def test_traits_of_an_alias_are_normalized(traits: str, required: list):
-    parsed = device_options.aliases([alias(traits=traits)], in_placement=True)
+    parsed = devices.aliases([alias(traits=traits)], in_placement=True)
     assert parsed == {"gpu": Group.of({"CUSTOM_PCI_10DE_20B0": 1}, required)}
 
 
@@ -91,7 +91,7 @@ def test_traits_of_an_alias_are_normalized(traits: str, required: list):
     [("true", ["HW_PCI_LIVE_MIGRATABLE"], []), ("no", [], ["HW_PCI_LIVE_MIGRATABLE"])],
 )
 def test_live_migratable_alias_asks_for_the_trait(value: str, required: list, forbidden: list):
-    parsed = device_options.aliases([alias(live_migratable=value)], in_placement=True)
+    parsed = devices.aliases([alias(live_migratable=value)], in_placement=True)
     assert parsed == {"gpu": Group.of({"CUSTOM_PCI_10DE_20B0": 1}, required, forbidden)}
 
 
@@ -117,16 +117,16 @@ def test_live_migratable_alias_asks_for_the_trait(value: str, required: list, fo
 )
 def test_malformed_alias_line_is_refused(lines: list[str], said: str):
     with pytest.raises(ValueError, match=said):
-        device_options.aliases(lines, in_placement=True)
+        devices.aliases(lines, in_placement=True)
 
 
 def test_alternatives_of_an_alias_are_allowed_without_placement():
     lines = [alias(), alias(product_id="20b2", numa_policy="legacy")]
-    assert device_options.aliases(lines, in_placement=False) == {}
+    assert devices.aliases(lines, in_placement=False) == {}
     with pytest.raises(ValueError, match="the same device_type in all lines"):
-        device_options.aliases([alias(), alias(device_type="type-VF")], in_placement=False)
+        devices.aliases([alias(), alias(device_type="type-VF")], in_placement=False)
     with pytest.raises(ValueError, match="the same numa_policy in all lines"):
-        device_options.aliases([alias(), alias(numa_policy="required")], in_placement=False)
+        devices.aliases([alias(), alias(numa_policy="required")], in_placement=False)
 
 
 _JSON = st.recursive(
@@ -152,7 +152,7 @@ _NEAR_ALIAS = st.fixed_dictionaries(
 def test_any_alias_lines_are_parsed_or_refused(lines: list[str]):
     for in_placement in (True, False):
         try:
-            parsed = device_options.aliases(lines, in_placement=in_placement)
+            parsed = devices.aliases(lines, in_placement=in_placement)
         except ValueError as error:
             assert str(error)
             continue

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from warre_blazar.domain.flavors import cpu_masks
+from warre_blazar.domain.flavors import nova_requests
 from warre_blazar.domain.flavors.extra_specs_check import check, check_cpus
 
 DEDICATED = {"hw:cpu_policy": "dedicated"}
@@ -123,6 +123,6 @@ def test_masks_are_what_their_parts_add_and_then_what_they_take_away(parts, comm
         expected |= set(range(6))
     if any(not r for _, r in ranges):
         with pytest.raises(ValueError, match="expected"):
-            cpu_masks.count(comma.join(texts), 6)
+            nova_requests.count_cpus(comma.join(texts), 6)
     else:
-        assert cpu_masks.count(comma.join(texts), 6) == len(expected - removed)
+        assert nova_requests.count_cpus(comma.join(texts), 6) == len(expected - removed)

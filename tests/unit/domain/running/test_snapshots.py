@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from warre_blazar.domain.running import before_end
+from warre_blazar.domain.running import snapshots
 from warre_blazar.domain.running.snapshots import (
     ServerSnapshot,
     Status,
@@ -62,12 +62,12 @@ def test_properties_tell_snapshots_apart():
 )
 def test_the_nearest_one_decides(chosen, of_flavor, site):
     said = [each for each in (chosen, of_flavor, site) if each is not None]
-    assert before_end.effective(chosen, of_flavor, site) == said[0]
+    assert snapshots.effective_before_end(chosen, of_flavor, site) == said[0]
 
 
 def test_words_are_those_of_the_field():
-    words = (before_end.NOTHING, before_end.SNAPSHOT)
-    assert before_end.ReservationFields.before_end.kind.words == words
-    assert [before_end.checked(word) for word in (*words, None)] == [*words, None]
+    words = (snapshots.NOTHING, snapshots.SNAPSHOT)
+    assert snapshots.ReservationFields.before_end.kind.words == words
+    assert [snapshots.checked_before_end(word) for word in (*words, None)] == [*words, None]
     with pytest.raises(exceptions.InvalidField):
-        before_end.checked("default")
+        snapshots.checked_before_end("default")

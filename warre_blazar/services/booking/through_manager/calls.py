@@ -1,10 +1,11 @@
-"""Calls Blazar's manager for the API, and finds out what became of a call.
+"""Calls Blazar's manager for a caller of the API, and finds out what became of a call.
 
 The manager may answer late or not at all, it may fail after its work was done, and in a Galera
 cluster the API's node may show its work later than the manager's node.
 """
 
-from collections.abc import Callable
+import dataclasses
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from blazar.db import api as db_api
@@ -13,14 +14,23 @@ from oslo_utils import timeutils
 
 from warre_blazar import texts, timer, times
 from warre_blazar.db import session
-from warre_blazar.db.running import executions, lease_workers, leases
+from warre_blazar.db.running import executions, leases
 from warre_blazar.domain.booking import reservation_states
 from warre_blazar.domain.booking.reservation import Reservation
 from warre_blazar.domain.running import lease_states
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import manager
-from warre_blazar.services.caller import Caller
 from warre_blazar.services.running import repair
+
+
+@dataclasses.dataclass(frozen=True)
+class Caller:
+    """The user who sends a request, as Keystone's middleware has identified them."""
+
+    user_id: str
+    #: The request context to send to the manager with each RPC call.
+    context: Mapping[str, Any]
+
 
 T = TypeVar("T")
 
@@ -150,7 +160,7 @@ def _has_come_to_rest(lease_id: str) -> bool:
     if lease is None or lease["status"] not in _BEING_CHANGED:
         return True
     with session.reader() as db:
-        return bool(lease_workers.abandoned(db, [lease_id]))
+        return bool(executions.abandoned_works(db, [lease_id]))
 
 
 def check_created(reservation: Reservation) -> None:

@@ -1,4 +1,4 @@
-"""Changes reservations for the API, by calls to Blazar's manager.
+"""Changes reservations for the API, by calls to Blazar's manager, and foresees changes.
 
 The manager decides whether a change is made. The API only checks it beforehand, so that it can
 refuse the change sooner.
@@ -15,13 +15,13 @@ from oslo_utils import timeutils
 
 from warre_blazar import texts, times
 from warre_blazar.domain.booking import booking_rules, reservation_states
-from warre_blazar.domain.booking.booking_conditions import BookingConditions
+from warre_blazar.domain.booking.booking_rules import BookingConditions
 from warre_blazar.domain.booking.labels import Labels
 from warre_blazar.domain.booking.reservation import Reservation
 from warre_blazar.domain.etags import NOT_SAID, Shown, of_reservation
 from warre_blazar.domain.flavors.flavor import Flavor
 from warre_blazar.domain.records.refusals import Asked
-from warre_blazar.domain.running.before_end import Choice
+from warre_blazar.domain.running.snapshots import BeforeEndChoice
 from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import manager
@@ -30,13 +30,14 @@ from warre_blazar.services.booking.change_decision import ChangeDecision
 from warre_blazar.services.booking.dry_run import Foreseen
 from warre_blazar.services.booking.through_manager.calls import (
     LEASE_TIME,
+    Caller,
     answered,
     check_created,
     seen,
     settle,
 )
-from warre_blazar.services.caller import Caller
 from warre_blazar.services.records import refusals
+from warre_blazar.services.slots import extension
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,7 +49,7 @@ class ChangeRequest:
     count: int | None = None
     #: The labels that change.
     labels: Mapping[str, str | None] | None = None
-    before_end: Choice | None = None
+    before_end: BeforeEndChoice | None = None
     movable_hours: int | None = None
     #: What the client was shown of the reservation.
     shown: Shown = NOT_SAID
@@ -206,7 +207,7 @@ def _state_refusals(
     return booking_rules.refusals(*checks)
 
 
-def _check_choice(reservation: Reservation, choice: Choice) -> None:
+def _check_choice(reservation: Reservation, choice: BeforeEndChoice) -> None:
     """Check by the reservation's flavor what is chosen to be done before the end.
 
     :raises WarreError: as ``check_before_end``.
@@ -350,3 +351,22 @@ def _check_not_over(reservation: Reservation) -> None:
         raise exceptions.InvalidState(
             texts.refusals.IN_STATE(reservation=reservation.id, status=reservation.state)
         )
+
+
+def latest_end(reservation_id: str, conditions: BookingConditions) -> datetime.datetime | None:
+    """The latest end that a reservation can have at this moment. None: it can't be extended.
+
+    :param conditions: the conditions of the user who would extend it.
+    :raises ReservationNotFound, InvalidState: the reservation is gone or over.
+    :raises WarreError: it can't be found out.
+    """
+    reservation, flavor = lookup.get(reservation_id, None)
+    found = extension.find(reservation, flavor, conditions, timeutils.utcnow())
+    latest = found.end.replace(second=0, microsecond=0)
+    if latest <= reservation.span.end:
+        return None
+    # The latest end is made of rules that are calculated together. A dry run asks each rule.
+    asked = foresee(reservation, flavor, ChangeRequest(end=latest), conditions)
+    for refusal in asked.refusals:
+        raise refusal
+    return latest

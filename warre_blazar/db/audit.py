@@ -1,4 +1,4 @@
-"""Reads what an audit needs from this package's and Blazar's tables.
+"""What an audit reads from this package's and Blazar's tables, and the report of the last audit.
 
 The number of SQL statements doesn't depend on the number of rows.
 """
@@ -13,12 +13,13 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
-from warre_blazar.db import models
-from warre_blazar.db.running import lease_workers
+from warre_blazar.db import models, session
+from warre_blazar.db.running import executions
 from warre_blazar.db.running import leases as lease_rows
 from warre_blazar.db.running.backings import awaits_late
 from warre_blazar.db.tables import (
     allocations,
+    audits,
     backings,
     bookings,
     compute_hosts,
@@ -27,6 +28,7 @@ from warre_blazar.db.tables import (
     leases,
     reservations,
 )
+from warre_blazar.domain.audit.differences import KeptDifference, LastAudit
 from warre_blazar.domain.audit.facts import (
     Booking,
     HaltedLease,
@@ -178,7 +180,7 @@ def halted_leases(db: Session, lease_id: str | None = None) -> list[HaltedLease]
         .where(
             leases.c.status.in_(lease_states.TRANSITIONAL),
             sa.not_(lease_rows.ours()),
-            sa.not_(lease_workers.is_worked_on(leases.c.id)),
+            sa.not_(executions.is_worked_on(leases.c.id)),
             leases.c.id == lease_id if lease_id else sa.true(),
         )
         .order_by(leases.c.id)
@@ -316,3 +318,33 @@ def trusted_leases(db: Session) -> list[TrustedLease]:
         .order_by(leases.c.end_date, leases.c.id)
     )
     return [TrustedLease(*row) for row in db.execute(query)]
+
+
+#: The id of the only row.
+_ONLY = 1
+
+
+def write_report(db: Session, report: LastAudit) -> None:
+    """Write the report of an audit in place of the one before.
+
+    :raises session.LostRace: another audit writes the first report at this moment.
+    """
+    document = {
+        "findings": [dataclasses.asdict(each) for each in report.findings],
+        "total": report.total,
+        "away": dict(report.away),
+    }
+    values = {"finished_at": report.finished_at, "report": json.dumps(document)}
+    if session.changed(db, audits.update().where(audits.c.id == _ONLY).values(**values)):
+        return
+    session.insert_or_lose(db, audits.insert().values(id=_ONLY, **values))
+
+
+def last_report(db: Session) -> LastAudit | None:
+    """The report of the last audit. None: no audit has been kept yet."""
+    row = db.execute(sa.select(audits)).mappings().one_or_none()
+    if row is None:
+        return None
+    document = json.loads(row["report"])
+    findings = [KeptDifference(**each) for each in document["findings"]]
+    return LastAudit(row["finished_at"], findings, document["total"], document["away"])

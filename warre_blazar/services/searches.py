@@ -1,11 +1,33 @@
-"""Tells in the log when a search for devices has given up."""
+"""How long searches run: without garbage collection, and with a line in the log if they have given
+up."""
 
 import contextlib
+import gc
 from collections.abc import Iterator
 
 from oslo_log import log as logging
 
 from warre_blazar.domain.hosts import provider_search
+
+
+@contextlib.contextmanager
+def uncollected() -> Iterator[None]:
+    """Suspend the garbage collector while the caller reads thousands of objects and keeps them all.
+
+    A running collector would search these objects for garbage again and again. The caller would
+    take about a quarter longer. The garbage of other threads is collected afterwards.
+
+    Python has one garbage collector for the whole process, so it can't be suspended for one thread
+    alone.
+    """
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
+
 
 LOG = logging.getLogger(__name__)
 

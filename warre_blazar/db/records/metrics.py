@@ -1,4 +1,9 @@
-"""Reads for metrics how many reservations there are, which are overdue, and which managers live."""
+"""What metrics read from the tables, and the table of what they count.
+
+A metric that counts must never fall, and what is counted must not wait for the count. So whoever
+counts adds a row, in the transaction in which the thing happens, and writes no row that anybody
+else writes. ``merge`` keeps the table small.
+"""
 
 import dataclasses
 import datetime
@@ -7,12 +12,66 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
-from warre_blazar.db import sql_functions
-from warre_blazar.db.booking.reservation_filters import Filter
+from warre_blazar.db import clock, session, sql_functions
+from warre_blazar.db.booking.reservations import Filter
 from warre_blazar.db.tables import bookings, bookings_in_leases, leases, managers, reservations
+from warre_blazar.db.tables import tallies as db_tallies
 from warre_blazar.domain.booking import reservation_states
+from warre_blazar.domain.records.tallies import DELAYS, Name, Tally, bucket
 from warre_blazar.domain.running import lease_states
-from warre_blazar.domain.running.execution_timing import END, START
+from warre_blazar.domain.running.execution import END, LEAD, START
+
+#: The largest number of rows that ``merge`` replaces in one transaction.
+_BATCH = 1000
+
+
+def add_tally(db: Session, name: Name, label: str, value: float = 0.0) -> None:
+    """Count something once.
+
+    :param value: what was measured.
+    """
+    db.execute(db_tallies.insert().values(name=name.value, label=label, count=1, total=value))
+
+
+def tallies(db: Session) -> dict[tuple[str, str], Tally]:
+    """All tallies, by name and label."""
+    query = sa.select(
+        db_tallies.c.name,
+        db_tallies.c.label,
+        sa.func.sum(db_tallies.c.count),
+        sa.func.sum(db_tallies.c.total),
+    ).group_by(db_tallies.c.name, db_tallies.c.label)
+    return {
+        (name, label): Tally(int(count), float(total))
+        for name, label, count, total in db.execute(query)
+    }
+
+
+def merge_tallies(db: Session) -> bool:
+    """Replace rows of the same name and label by their sum, the oldest rows first.
+
+    :returns: whether there may be more to replace.
+    :raises session.LostRace: another manager has replaced the rows.
+    """
+    # The rows are deleted by their ids, so that this doesn't lock the place of new rows.
+    query = sa.select(db_tallies).order_by(db_tallies.c.id).limit(_BATCH)
+    rows = db.execute(query).mappings().all()
+    sums: dict[tuple[str, str], Tally] = {}
+    for row in rows:
+        key = (row["name"], row["label"])
+        before = sums.get(key, Tally(0, 0.0))
+        sums[key] = Tally(before.count + row["count"], before.total + row["total"])
+    if len(sums) == len(rows):
+        return False
+    ids = [row["id"] for row in rows]
+    session.write_or_lose(db, db_tallies.delete().where(db_tallies.c.id.in_(ids)), len(ids))
+    merged = [
+        {"name": name, "label": label, "count": tally.count, "total": tally.total}
+        for (name, label), tally in sums.items()
+    ]
+    db.execute(db_tallies.insert(), merged)
+    return len(rows) == _BATCH
+
 
 _UNFINISHED = sorted({*lease_states.TRANSITIONAL, *lease_states.STABLE} - {lease_states.TERMINATED})
 
@@ -80,3 +139,17 @@ def heartbeats(db: Session) -> list[tuple[str, int]]:
     silent = sql_functions.seconds_between(managers.c.heartbeat, sql_functions.utc_now())
     query = sa.select(managers.c.host, silent)
     return [(host, int(seconds)) for host, seconds in db.execute(query)]
+
+
+def count_delay(db: Session, action: str, due: datetime.datetime) -> None:
+    """Count how late a start or an end is, which is finished now.
+
+    An end that is too early isn't counted: the repairer has requested it.
+
+    :param due: the reservation's start or end.
+    """
+    delay = (clock.utcnow() - due).total_seconds()
+    if action == END and delay < -LEAD[END].total_seconds():
+        return
+    delay = max(delay, 0.0)
+    add_tally(db, DELAYS[action], bucket(delay), delay)
