@@ -45,6 +45,8 @@ ALLOWED = {
     "dashboard": {"client", "dashboard", "texts"},
 }
 FORBIDDEN = {
+    "api": {"wsgi"},
+    "errors": {"db", "openstack", "services"},
     "db": {"services", *EDGES, *CONFIGURATION},
     "openstack": {"services", *EDGES},
     "services": {*EDGES, *CONFIGURATION},

@@ -22,7 +22,6 @@ from warre_blazar.errors import exceptions
 from warre_blazar.fields import waits
 from warre_blazar.fields.kinds import EXPECTED, PROJECT_ID, Schema, Text
 from warre_blazar.fields.usage import KEYS as USAGE_KEYS
-from warre_blazar.wsgi.request_bodies import MAX_BODY
 
 _DATE = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _CLOCK = r"[0-9]{2}:[0-9]{2}(:[0-9]{2}([.,][0-9]{1,9})?)?"
@@ -75,8 +74,6 @@ def whole(value: Any) -> Any:
 
 
 def _json_object(request: Request) -> dict[str, Any]:
-    if (request.content_length or 0) > MAX_BODY:
-        raise exceptions.Refused(texts.refusals.BODY_TOO_LARGE(limit=MAX_BODY))
     return json_object(request.body)
 
 

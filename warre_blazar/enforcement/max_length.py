@@ -13,7 +13,7 @@ from blazar.enforcement.filters import base_filter
 from warre_blazar import conf
 from warre_blazar.domain.flavors.flavor import RESOURCE_TYPE
 from warre_blazar.domain.timeline import Span
-from warre_blazar.errors import blazar_errors
+from warre_blazar.plugins import error_translation
 from warre_blazar.services.booking import changing
 from warre_blazar.site_rules import conditions
 
@@ -38,7 +38,7 @@ class FlavorMaxLengthFilter(base_filter.BaseFilter):
             r for r in current_lease_values["reservations"] if r["resource_type"] == RESOURCE_TYPE
         )
         span = Span(new_lease_values["start_date"], new_lease_values["end_date"])
-        with blazar_errors.translated(updating=True):
+        with error_translation.translated(updating=True):
             changing.check_lengths([r["id"] for r in ours], span)
 
     def on_end(self, context: Any, lease_values: Mapping[str, Any]) -> None:

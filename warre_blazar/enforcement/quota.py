@@ -15,8 +15,7 @@ from warre_blazar import conf
 from warre_blazar.domain.booking import quota
 from warre_blazar.domain.booking.quota import Amount, Rule
 from warre_blazar.domain.timeline import Span
-from warre_blazar.errors import blazar_errors
-from warre_blazar.plugins import carried_decisions
+from warre_blazar.plugins import carried_decisions, error_translation
 from warre_blazar.services.booking import quotas
 from warre_blazar.site_rules import conditions
 
@@ -35,7 +34,7 @@ class ProjectQuotaFilter(base_filter.BaseFilter):
         requested = Amount()
         for reservation in _counted(rule, lease_values):
             requested += quota.of_booking(span, _requested_instances(reservation))
-        with blazar_errors.translated():
+        with error_translation.translated():
             quotas.check(rule, lease_values["project_id"], requested)
 
     def check_update(
@@ -48,7 +47,7 @@ class ProjectQuotaFilter(base_filter.BaseFilter):
         span_before, span_after = _span(current_lease_values), _span(new_lease_values)
         changes = {r["id"]: r for r in new_lease_values["reservations"]}
         amounts_before, before, after = {}, Amount(), Amount()
-        with blazar_errors.translated(updating=True):
+        with error_translation.translated(updating=True):
             for reservation in _counted(rule, current_lease_values):
                 held = _held_instances(reservation)
                 amount = amounts_before[reservation["id"]] = quota.of_booking(span_before, held)

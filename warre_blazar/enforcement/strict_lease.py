@@ -17,7 +17,8 @@ from oslo_utils import uuidutils
 
 from warre_blazar import texts
 from warre_blazar.domain.booking import booking_rules
-from warre_blazar.errors import blazar_errors, exceptions
+from warre_blazar.errors import exceptions
+from warre_blazar.plugins import error_translation
 from warre_blazar.site_rules import conditions
 
 #: The fields that a client may send.
@@ -41,7 +42,7 @@ class StrictLeaseFilter(base_filter.BaseFilter):
     enforcement_opts: list[Any] = []  # noqa: RUF012
 
     def check_create(self, context: Any, lease_values: Mapping[str, Any]) -> None:
-        with blazar_errors.translated():
+        with error_translation.translated():
             _check(lease_values, _CLIENT_FIELDS | _BLAZARS_OWN | _APIS_OWN)
             if "id" in lease_values and not uuidutils.is_uuid_like(lease_values["id"]):
                 raise exceptions.InvalidField("id", texts.expected.UUID())
@@ -57,7 +58,7 @@ class StrictLeaseFilter(base_filter.BaseFilter):
     ) -> None:
         # If a filter raises an exception during an update, Blazar sets the lease to ERROR. A few
         # types of exceptions don't have this effect. ``updating`` selects one of these types.
-        with blazar_errors.translated(updating=True):
+        with error_translation.translated(updating=True):
             _check(new_lease_values, _CLIENT_FIELDS)
 
     def on_end(self, context: Any, lease_values: Mapping[str, Any]) -> None:

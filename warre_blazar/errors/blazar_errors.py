@@ -15,18 +15,12 @@ The v2 API of this package reads the error's code and detail from the exception'
 ``kwargs["warre"]``. oslo.messaging sends the ``kwargs`` from the manager to the API.
 """
 
-import contextlib
 import datetime
-from collections.abc import Iterator
 
 from blazar import exceptions as blazar_exc
 from blazar.manager import exceptions as manager_exc
-from oslo_log import log as logging
 
-from warre_blazar.db import session
 from warre_blazar.errors import exceptions, statuses
-
-LOG = logging.getLogger(__name__)
 
 
 class WarreServiceUnavailable(blazar_exc.BlazarException):
@@ -130,27 +124,3 @@ def code_of(error: BaseException | None) -> str | None:
     """The code of this package's error that an exception carries, or None."""
     carried = getattr(error, "kwargs", {}).get("warre")
     return str(carried["code"]) if isinstance(carried, dict) else None
-
-
-@contextlib.contextmanager
-def translated(*, updating: bool = False) -> Iterator[None]:
-    """Raise this package's errors and failures of the database as Blazar exceptions.
-
-    If an error weren't translated, Blazar would leave the lease half changed, and answer the user
-    with "Internal Server Error".
-
-    :param updating: the same as for ``as_blazar``.
-    """
-    try:
-        yield
-    except exceptions.WarreError as error:
-        raise as_blazar(error, updating=updating) from error
-    except session.FAILURES as error:
-        if session.is_uncarried(error):
-            # The API has already checked the reservation's name and note. So ``flavor_id`` is the
-            # text that the database's connection can't encode.
-            text = exceptions.UncarriedText("flavor_id")
-            raise as_blazar(text, updating=updating) from error
-        LOG.exception("The database failed")
-        away = exceptions.DatabaseUnavailable(error)
-        raise as_blazar(away, updating=updating) from error

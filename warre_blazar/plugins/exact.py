@@ -36,9 +36,9 @@ from warre_blazar.db.running import backings, lease_writes
 from warre_blazar.domain.flavors.request_groups import PlacementRequest
 from warre_blazar.domain.running.backing import Phase
 from warre_blazar.domain.timeline import Span
-from warre_blazar.errors import blazar_errors, exceptions
+from warre_blazar.errors import exceptions
 from warre_blazar.openstack import placement as our_placement
-from warre_blazar.plugins import blazar_changes, lease_guard
+from warre_blazar.plugins import blazar_changes, error_translation, lease_guard
 from warre_blazar.services.booking import stock_types
 from warre_blazar.services.booking.stock_types import HostNeed
 from warre_blazar.services.hosts import new_hosts
@@ -132,7 +132,7 @@ def _making(reservation_id: str) -> Iterator[None]:
         if isinstance(error, nova_exc.ClientException):
             LOG.exception("Nova refused what reservation %s needs", reservation_id)
             raise manager_exc.NovaClientError() from error
-        with blazar_errors.translated():
+        with error_translation.translated():
             if isinstance(error, ks_exc.ClientException):
                 raise exceptions.ServiceUnavailable(
                     "Nova", texts.services.SAID(said=type(error).__name__)
@@ -156,7 +156,7 @@ def _update(
     request_of: Callable[[Mapping[str, Any]], PlacementRequest | None],
 ) -> None:
     """Change a reservation as Blazar does (``update``), if it fits on its hosts."""
-    with blazar_errors.translated(updating=True):
+    with error_translation.translated(updating=True):
         _changed(_change, update, reservation_id, values, request_of)
 
 
@@ -270,7 +270,7 @@ class _PlacementClient(placement.BlazarPlacementClient):
     """
 
     def create_resource_class(self, rc_name: str) -> None:
-        with blazar_errors.translated():
+        with error_translation.translated():
             our_placement.make_class(rc_name)
 
 
@@ -325,7 +325,7 @@ class ExactPhysicalHostPlugin(_Exact, host_plugin.PhysicalHostPlugin):
         """Book hosts, and make their aggregate in Nova afterwards."""
         self._check_params(values)
         new_hosts.read()
-        with blazar_errors.translated():
+        with error_translation.translated():
             made = _booked(lambda: self._write(reservation_id, values))
         zone = cfg.CONF[self.resource_type].blazar_az_prefix + reservation_id
         with _making(reservation_id):
@@ -405,7 +405,7 @@ class ExactVirtualInstancePlugin(_Exact, instance_plugin.VirtualInstancePlugin):
         self._check_missing_reservation_params(values)
         self._validate_reservation_params(values)
         new_hosts.read()
-        with blazar_errors.translated():
+        with error_translation.translated():
             made = _booked(lambda: self._write(reservation_id, values))
         with _making(reservation_id):
             flavor, group, aggregate = self._create_resources(made)
@@ -476,7 +476,7 @@ class ExactFlavorPlugin(_Exact, flavor_plugin.FlavorPlugin):
         """Book instances, and make what Nova and Placement need for them afterwards."""
         source = self._checked_source(values)
         new_hosts.read()
-        with blazar_errors.translated():
+        with error_translation.translated():
             made = _booked(lambda: self._write(reservation_id, values, source))
         with _making(reservation_id):
             flavor_id, aggregate_id = self._create_resources(made)

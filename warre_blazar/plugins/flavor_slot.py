@@ -28,7 +28,7 @@ from warre_blazar.domain.series.series import SeriesWork
 from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import blazar_errors, exceptions
 from warre_blazar.fields import reservations as reservation_fields
-from warre_blazar.plugins import blazar_changes, carried_decisions, monitor
+from warre_blazar.plugins import blazar_changes, carried_decisions, error_translation, monitor
 from warre_blazar.plugins.host_failures import HostFailures
 from warre_blazar.services.booking import admission, changing, lookup
 from warre_blazar.services.running import blazar_start_end
@@ -73,7 +73,9 @@ class FlavorSlotPlugin(base.BasePlugin):
         """The values of a host in Blazar, including its extra capabilities."""
         if host := carried_decisions.host(resource_id):
             return {name: _plain(value) for name, value in host.properties.items()}
-        with blazar_errors.translated(updating=True):  # Blazar calls this method for updates too.
+        with error_translation.translated(
+            updating=True
+        ):  # Blazar calls this method for updates too.
             values = db_api.host_get(resource_id)
             if values is None:
                 return None
@@ -89,9 +91,9 @@ class FlavorSlotPlugin(base.BasePlugin):
         """The ids of a reservation's hosts, or of the hosts that could take a new reservation."""
         # If a lease is updated, Blazar passes each existing reservation of the lease with its id.
         if reservation_id := lease_values.get("id"):
-            with blazar_errors.translated(updating=True), session.reader() as db:
+            with error_translation.translated(updating=True), session.reader() as db:
                 return list(allocations.allocated(db, str(reservation_id)))
-        with blazar_errors.translated():
+        with error_translation.translated():
             decision = admission.check(_request(lease_values, context.current().project_id))
             carried_decisions.keep(decision)
             return list(decision.require().chosen)
@@ -104,7 +106,7 @@ class FlavorSlotPlugin(base.BasePlugin):
 
         :returns: the id of the reservation's row in ``instance_reservations``.
         """
-        with blazar_errors.translated():
+        with error_translation.translated():
             request = _request(values, context.current().project_id)
             if request.wait_id not in (None, values["lease_id"]):
                 # The lease has the wait's id, so that a wait can't get two leases.
@@ -121,7 +123,7 @@ class FlavorSlotPlugin(base.BasePlugin):
 
         The flavor can't change.
         """
-        with blazar_errors.translated(updating=True):
+        with error_translation.translated(updating=True):
             count = _changed_count(reservation_id, values)
             span = Span(values["start_date"], values["end_date"])
             now = clock.utcnow()
@@ -133,7 +135,7 @@ class FlavorSlotPlugin(base.BasePlugin):
 
         :raises blazar_errors.TooEarly: the lease's start is in the future.
         """
-        with blazar_errors.translated():
+        with error_translation.translated():
             timing = _timing(resource_id)
             blazar_errors.check_time(
                 timing.span.start, clock.utcnow(), f"reservation {timing.reservation_id} starts"
@@ -149,7 +151,7 @@ class FlavorSlotPlugin(base.BasePlugin):
         :raises blazar_errors.TooEarly: the lease's end is in the future, and the lease isn't being
             deleted.
         """
-        with blazar_errors.translated():
+        with error_translation.translated():
             timing = _timing(resource_id)
             due = None if timing.lease_status == lease_states.DELETING else timing.span.end
             if due is not None:
@@ -164,7 +166,9 @@ class FlavorSlotPlugin(base.BasePlugin):
     ) -> list[dict[str, Any]]:
         """Every host with the reservations on it: ``[{"resource_id", "reservations"}]``."""
         options = self.get_query_options(query or {}, "allocation")
-        with blazar_errors.translated(updating=True):  # Blazar calls this method for updates too.
+        with error_translation.translated(
+            updating=True
+        ):  # Blazar calls this method for updates too.
             allocations = self.query_allocations([h["id"] for h in db_api.host_list()], **options)
         return [{"resource_id": h, "reservations": allocations[h]} for h in allocations]
 

@@ -18,6 +18,7 @@ from oslo_messaging._drivers import common as rpc
 from warre_blazar import texts
 from warre_blazar.errors import blazar_errors, exceptions
 from warre_blazar.openstack import manager
+from warre_blazar.plugins import error_translation
 
 TIME = datetime.datetime(2026, 1, 1)
 
@@ -261,7 +262,7 @@ DATABASE = [
 def test_failing_database_raises_a_non_fatal_exception(failure):
     with (
         pytest.raises(blazar_exc.BlazarException) as raised,
-        blazar_errors.translated(updating=True),
+        error_translation.translated(updating=True),
     ):
         raise failure
     assert type(raised.value) in spared()
@@ -270,7 +271,10 @@ def test_failing_database_raises_a_non_fatal_exception(failure):
 
 @pytest.mark.parametrize("failure", DATABASE)
 def test_failing_database_is_an_unavailable_service(failure):
-    with pytest.raises(blazar_errors.WarreServiceUnavailable) as raised, blazar_errors.translated():
+    with (
+        pytest.raises(blazar_errors.WarreServiceUnavailable) as raised,
+        error_translation.translated(),
+    ):
         raise failure
     assert "SELECT" not in str(raised.value)
 
@@ -279,7 +283,7 @@ def test_failing_database_is_an_unavailable_service(failure):
 @either
 def test_translated_raises_the_exception_of_as_blazar(error, updating):
     expected = blazar_errors.as_blazar(error, updating=updating)
-    with pytest.raises(type(expected)) as raised, blazar_errors.translated(updating=updating):
+    with pytest.raises(type(expected)) as raised, error_translation.translated(updating=updating):
         raise error
     assert type(raised.value) is type(expected)
     assert raised.value.kwargs == expected.kwargs
@@ -294,6 +298,6 @@ def test_translated_raises_the_exception_of_as_blazar(error, updating):
     ],
 )
 def test_translated_passes_other_exceptions_on(other):
-    with pytest.raises(type(other)) as raised, blazar_errors.translated():
+    with pytest.raises(type(other)) as raised, error_translation.translated():
         raise other
     assert raised.value is other
