@@ -19,7 +19,7 @@ import sqlalchemy as sa
 from hosts import Rows, database, flavor_row, host_rows, reservation_rows, write
 from oslo_config import cfg
 
-from warre_blazar.db import models, session, tables
+from warre_blazar.db import session, tables
 from warre_blazar.domain.slots import free_time
 from warre_blazar.domain.timeline import Span
 from warre_blazar.services.slots import free_slots
@@ -65,7 +65,7 @@ def fill(engine: sa.Engine, live: int, hosts: int) -> None:
                 write(db, rows)
         write(db, rows)
     with engine.connect() as db:
-        names = ", ".join(table.name for table in models.metadata.sorted_tables)
+        names = ", ".join(table.name for table in tables.metadata.sorted_tables)
         db.execute(sa.text(f"ANALYZE TABLE {names}")).all()
 
 

@@ -28,7 +28,7 @@ from blazar.plugins.instances import instance_plugin
 from blazar.plugins.oshosts import host_plugin as _host_plugin  # noqa: F401 - the instance plugin expects it there
 from oslo_config import cfg
 
-from warre_blazar.db import models, session, tables
+from warre_blazar.db import session, tables
 from warre_blazar.db.hosts import allocations
 from warre_blazar.domain.flavors.flavor import Shape
 from warre_blazar.domain.flavors.request_groups import Group
@@ -228,13 +228,13 @@ def fill(engine: sa.Engine, host_count: int, per_host: int, shape: Shape) -> Non
                 write(db, rows)
         write(db, rows)
     with engine.connect() as db:
-        names = ", ".join(table.name for table in models.metadata.sorted_tables)
+        names = ", ".join(table.name for table in tables.metadata.sorted_tables)
         db.execute(sa.text(f"ANALYZE TABLE {names}")).all()
 
 
 def write(db: sa.Connection, rows: Rows) -> None:
     """Insert and forget, what others refer to first."""
-    for table in models.metadata.sorted_tables:
+    for table in tables.metadata.sorted_tables:
         if rows.get(table):
             db.execute(table.insert(), rows.pop(table))
 
@@ -323,7 +323,7 @@ def database() -> Iterator[sa.Engine]:
     try:
         with session.writer() as db:
             engine: Any = db.get_bind()
-        models.metadata.create_all(engine)
+        tables.metadata.create_all(engine)
         yield engine
         engine.dispose()
     finally:

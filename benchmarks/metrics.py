@@ -21,7 +21,7 @@ from hosts import Rows, database, flavor_row, host_rows, reservation_rows, write
 from oslo_config import cfg
 
 from warre_blazar.cmd.metric_families import Collector
-from warre_blazar.db import clock, models, tables
+from warre_blazar.db import clock, tables
 from warre_blazar.domain.flavors.devices import NO_DEVICES
 from warre_blazar.domain.flavors.flavor import Shape
 from warre_blazar.domain.timeline import Span
@@ -71,7 +71,7 @@ def fill(engine: sa.Engine, live: int, days: int, hosts: int, flavors: int) -> N
             tables.managers.insert().values(id=uuid.uuid4().hex, host="manager", heartbeat=now)
         )
     with engine.connect() as db:
-        names = ", ".join(table.name for table in models.metadata.sorted_tables)
+        names = ", ".join(table.name for table in tables.metadata.sorted_tables)
         db.execute(sa.text(f"ANALYZE TABLE {names}")).all()
 
 

@@ -21,7 +21,7 @@ import sqlalchemy as sa
 from hosts import Rows, database, flavor_row, host_rows, reservation_rows, write
 from oslo_config import cfg
 
-from warre_blazar.db import models, tables
+from warre_blazar.db import tables
 from warre_blazar.domain.booking.quota import Rule
 from warre_blazar.domain.flavors.flavor import Shape
 from warre_blazar.domain.slots import free_time
@@ -68,7 +68,7 @@ def fill(engine: sa.Engine, asked: argparse.Namespace, kinds: int) -> None:
                 write(db, rows)
         write(db, rows)
     with engine.connect() as db:
-        names = ", ".join(table.name for table in models.metadata.sorted_tables)
+        names = ", ".join(table.name for table in tables.metadata.sorted_tables)
         db.execute(sa.text(f"ANALYZE TABLE {names}")).all()
 
 

@@ -18,7 +18,7 @@ import figures
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
-from warre_blazar.db import models, tables
+from warre_blazar.db import tables
 from warre_blazar.db.booking import quotas
 from warre_blazar.domain.booking.quota import Amount
 from warre_blazar.domain.flavors.flavor import Shape
@@ -136,7 +136,7 @@ def databases(sizes: list[int]) -> Iterator[tuple[int, sa.Engine]]:
             connection.execute(sa.text(f"CREATE DATABASE {name}"))
         engine = sa.create_engine(server.set(database=name))
         try:
-            models.metadata.create_all(engine)
+            tables.metadata.create_all(engine)
             with engine.begin() as db:
                 flavor = add_flavor(db)
                 fill(db, "ours", size, "PENDING", flavor)

@@ -34,7 +34,7 @@ from tests.functional.db import world as parts
 from tests.unit.api import identity
 from tests.unit.api.site import Site
 from warre_blazar import timer
-from warre_blazar.db import models, session
+from warre_blazar.db import session, tables
 from warre_blazar.db.messages import outbox
 from warre_blazar.openstack import caches, host_trees, limits, manager
 from warre_blazar.services.booking.through_manager.calls import Caller
@@ -178,7 +178,7 @@ class World(Site):
         self.engine = self._open.enter_context(databases.connected())
         sa.event.listen(self.engine, "connect", self._set_up_connection)
         self.engine.dispose()
-        models.metadata.create_all(self.engine)
+        tables.metadata.create_all(self.engine)
         self._start_manager()
         self._replace_seams()
         self._open.enter_context(self.watch.watching())
@@ -295,7 +295,7 @@ class World(Site):
         rows = []
         with contextlib.closing(self.engine.raw_connection()) as raw:
             cursor = raw.cursor()
-            for table in models.metadata.tables:
+            for table in tables.metadata.tables:
                 cursor.execute(f"SELECT * FROM {table}")
                 rows.append(sorted(map(repr, cursor.fetchall())))
         objects = {

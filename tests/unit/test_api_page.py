@@ -10,7 +10,8 @@ import pytest
 
 import warre_blazar
 from tests.unit.api import contract
-from warre_blazar.api.operations import OPERATIONS, Operation
+from warre_blazar.api.operation import Operation
+from warre_blazar.api.operations import OPERATIONS
 from warre_blazar.errors import exceptions, statuses
 
 PAGE = pathlib.Path(warre_blazar.__file__).parents[1] / "doc/source/api/index.rst"

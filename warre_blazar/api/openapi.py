@@ -12,7 +12,8 @@ from typing import Any
 
 from warre_blazar.api import answer_schemas, parsing, schemas
 from warre_blazar.api.controllers import base
-from warre_blazar.api.operations import OPERATIONS, Operation, ref
+from warre_blazar.api.operation import Operation
+from warre_blazar.api.operations import OPERATIONS, ref
 from warre_blazar.fields import audit, flavors, others, reservations, series, usage, waits
 from warre_blazar.fields.kinds import Schema
 

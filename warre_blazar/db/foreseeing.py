@@ -15,7 +15,7 @@ from oslo_db.sqlalchemy import enginefacade
 from sqlalchemy.orm import Session
 
 from warre_blazar import times
-from warre_blazar.db import clock, models, session
+from warre_blazar.db import clock, session, tables
 from warre_blazar.db.tables import bookings, flavors, history, leases, reservations
 
 R = TypeVar("R")
@@ -66,7 +66,7 @@ def _in_memory(rows: dict[sa.Table, _Rows]) -> Iterator[_Copy]:
     with copy.writer() as db:
         engine = db.get_bind()
     try:
-        models.metadata.create_all(engine)
+        tables.metadata.create_all(engine)
         with copy.writer() as db:
             for table, of_table in rows.items():
                 if of_table:
@@ -90,7 +90,7 @@ def _present(db: Session, cleaning: datetime.timedelta) -> Iterator[tuple[sa.Tab
     lasting = sa.or_(leases.c.end_date > since, leases.c.id.in_(promised))
     lease_ids = sa.select(leases.c.id).where(lasting)
     reservation_ids = sa.select(reservations.c.id).where(reservations.c.lease_id.in_(lease_ids))
-    for table in models.metadata.sorted_tables:
+    for table in tables.metadata.sorted_tables:
         query = sa.select(table)
         if table is leases:
             query = query.where(lasting)

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from alembic import util as alembic_util
 from oslo_log import log as logging
 
-from warre_blazar.db import models
+from warre_blazar.db import tables
 from warre_blazar.db.tables import backings, leases, reservations, series, waits
 from warre_blazar.domain.flavors.flavor import RESOURCE_TYPE
 from warre_blazar.domain.running.backing import Phase
@@ -186,7 +186,7 @@ def _revision(connection: sa.Connection) -> str | None:
 def _missing(connection: sa.Connection) -> set[str]:
     """The names of this package's tables that don't exist."""
     there = set(sa.inspect(connection).get_table_names())
-    return {table.name for table in filter(models.is_ours, models.metadata.sorted_tables)} - there
+    return {table.name for table in filter(tables.is_ours, tables.metadata.sorted_tables)} - there
 
 
 def check(url: str) -> None:

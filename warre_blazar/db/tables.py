@@ -3,12 +3,15 @@
 There are two tables of reservations. ``reservations`` is Blazar's table of the reservations of all
 leases. ``bookings`` is this package's table. For each flavor:slot reservation in Blazar's table,
 ``bookings`` has a row with the flavor and the number of instances. The columns of this package's
-tables are defined in ``models``.
+tables are defined in ``models`` and ``record_models``.
 """
 
 from blazar.db.sqlalchemy import models as blazar
 
-from warre_blazar.db import models
+from warre_blazar.db import models, record_models
+
+metadata = models.metadata
+is_ours = models.is_ours
 
 leases = blazar.Lease.__table__
 reservations = blazar.Reservation.__table__
@@ -25,32 +28,32 @@ flavors = models.flavors
 flavor_projects = models.flavor_projects
 bookings = models.bookings
 backings = models.backings
-changes = models.changes
-channels = models.channels
+changes = record_models.changes
+channels = record_models.channels
 executions = models.executions
-history = models.history
+history = record_models.history
 idempotency_keys = models.idempotency_keys
 host_providers = models.host_providers
-imported = models.imported
+imported = record_models.imported
 managers = models.managers
-message_counts = models.message_counts
-message_settings = models.message_settings
-outbox = models.outbox
-secrets = models.secrets
-snapshots = models.snapshots
-stopped_addresses = models.stopped_addresses
+message_counts = record_models.message_counts
+message_settings = record_models.message_settings
+outbox = record_models.outbox
+secrets = record_models.secrets
+snapshots = record_models.snapshots
+stopped_addresses = record_models.stopped_addresses
 lease_workers = models.lease_workers
 maintenance_windows = models.maintenance_windows
-refusal_counts = models.refusal_counts
-refusals = models.refusals
+refusal_counts = record_models.refusal_counts
+refusals = record_models.refusals
 series = models.series
 turns = models.turns
-usage = models.usage
-audits = models.audits
+usage = record_models.usage
+audits = record_models.audits
 waits = models.waits
 window_flavors = models.window_flavors
 window_hosts = models.window_hosts
-tallies = models.tallies
+tallies = record_models.tallies
 #: The generations of hosts and of projects.
 host_generations = models.host_generations
 project_generations = models.project_generations

@@ -18,9 +18,9 @@ from blazar.db.sqlalchemy import facade_wrapper
 from oslo_db.sqlalchemy import engines
 from sqlalchemy import pool
 
-from warre_blazar.db import migration, models, session
+from warre_blazar.db import migration, session, tables
 
-OURS = {table.name for table in filter(models.is_ours, models.metadata.sorted_tables)}
+OURS = {table.name for table in filter(tables.is_ours, tables.metadata.sorted_tables)}
 KINDS = ("sqlite", "mariadb", "postgresql")
 
 _SERVER = {"mariadb": "WARRE_TEST_MARIADB_URL", "postgresql": "WARRE_TEST_POSTGRESQL_URL"}
@@ -74,7 +74,7 @@ def fill(kind: str, url: str, directory: pathlib.Path) -> None:
         migration.upgrade(url)
         return
     engine = sa.create_engine(url)
-    models.metadata.create_all(engine)
+    tables.metadata.create_all(engine)
     engine.dispose()
 
 
@@ -115,7 +115,7 @@ def write_config(url: str, directory: pathlib.Path) -> str:
 def empty(engine: sa.Engine) -> None:
     """Delete all rows of all tables."""
     with engine.begin() as connection:
-        for table in reversed(models.metadata.sorted_tables):
+        for table in reversed(tables.metadata.sorted_tables):
             connection.execute(table.delete())
 
 
@@ -132,7 +132,7 @@ def dump(engine: sa.Engine) -> dict[str, list[tuple[Any, ...]]]:
             table.name: sorted(
                 (tuple(row) for row in connection.execute(sa.select(table))), key=repr
             )
-            for table in models.metadata.sorted_tables
+            for table in tables.metadata.sorted_tables
         }
     return {name: found for name, found in rows.items() if found}
 
@@ -140,7 +140,7 @@ def dump(engine: sa.Engine) -> dict[str, list[tuple[Any, ...]]]:
 def put_back(engine: sa.Engine, rows: Mapping[str, Sequence[tuple[Any, ...]]]) -> None:
     """Write rows by table, as ``dump`` returns them, into empty tables."""
     with engine.begin() as connection:
-        for table in models.metadata.sorted_tables:
+        for table in tables.metadata.sorted_tables:
             keys = table.c.keys()
             if values := [dict(zip(keys, row, strict=True)) for row in rows.get(table.name, ())]:
                 connection.execute(table.insert(), values)
@@ -153,7 +153,7 @@ def differences(url: str) -> list[object]:
         context = alembic.migration.MigrationContext.configure(
             connection, opts={"include_object": _is_ours, "compare_type": True}
         )
-        return list(alembic.autogenerate.compare_metadata(context, models.metadata))
+        return list(alembic.autogenerate.compare_metadata(context, tables.metadata))
 
 
 def _is_ours(thing: object, name: str | None, kind: str, *rest: object) -> bool:

@@ -289,7 +289,7 @@ def test_what_is_over_may_be_dropped(engine: sa.Engine, filled: str, name: str):
 
 def test_tables_that_an_interrupted_downgrade_has_dropped_are_not_in_use():
     engine = sa.create_engine("sqlite://")
-    models.metadata.create_all(engine, [all_tables.leases, all_tables.reservations])
+    all_tables.metadata.create_all(engine, [all_tables.leases, all_tables.reservations])
     with engine.connect() as db:
         assert migration.unfinished(db) == {}
 
@@ -364,7 +364,7 @@ def test_missing_tables_are_noticed(
 ):
     url = f"sqlite:///{tmp_path / 'blazar.sqlite'}"
     engine = sa.create_engine(url)
-    models.metadata.create_all(engine, [models.metadata.tables[name] for name in names])
+    all_tables.metadata.create_all(engine, [all_tables.metadata.tables[name] for name in names])
     with engine.begin() as db:
         db.execute(sa.text(f"CREATE TABLE {migration.VERSION_TABLE} (version_num VARCHAR(32))"))
         if revision:

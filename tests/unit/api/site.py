@@ -32,14 +32,15 @@ from tests.functional.db import databases, managers
 from tests.unit.api import bus
 from tests.unit.api.identity import Identity
 from warre_blazar import conf, policy, timer, times
-from warre_blazar.db import models, session, tables
+from warre_blazar.db import session
+from warre_blazar.db import tables as models
 from warre_blazar.openstack import caches, limits, people
 from warre_blazar.services.running.executor import Executor, Pools
 
 T = TypeVar("T")
 Rows = dict[str, list[tuple[Any, ...]]]
 
-_OF_REFUSALS = (tables.refusals, tables.refusal_counts)
+_OF_REFUSALS = (models.refusals, models.refusal_counts)
 
 #: The present time in these tests.
 NOW = datetime.datetime(2100, 1, 1, 12)
@@ -141,7 +142,7 @@ class SlowExecutor(Executor):
     def beat(self) -> None:
         super().beat()
         far = datetime.datetime(2200, 1, 1)
-        session.change(lambda db: db.execute(tables.managers.update().values(heartbeat=far)))
+        session.change(lambda db: db.execute(models.managers.update().values(heartbeat=far)))
 
 
 class Site:

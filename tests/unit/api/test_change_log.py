@@ -7,7 +7,7 @@ import pytest
 from tests.unit.api import things
 from tests.unit.api.people import Person, refusal
 from tests.unit.api.site import NOW, Site
-from warre_blazar.db import models
+from warre_blazar.db import record_models
 from warre_blazar.services.records import history
 
 
@@ -95,5 +95,5 @@ def test_log_is_kept_as_long_as_the_record(site: Site, alpha: Person, flavor):
     assert alpha.delete(f"reservations/{gone['id']}").status_int == 204
     later = NOW + datetime.timedelta(days=2)
     history.purge(later, 1)
-    assert len(site.rows()[models.changes.name]) == 1
+    assert len(site.rows()[record_models.changes.name]) == 1
     assert [c["change"] for c in log(alpha, kept)] == ["created", "renamed"]

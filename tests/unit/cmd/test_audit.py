@@ -14,7 +14,7 @@ from tests.fakes.cloud import Cloud
 from tests.functional.db import world
 from warre_blazar import times
 from warre_blazar.cmd import audit_command, manage
-from warre_blazar.db import models
+from warre_blazar.db import record_models, tables
 from warre_blazar.openstack import manager
 from warre_blazar.services import audit
 from warre_blazar.services.running import backing
@@ -28,7 +28,7 @@ def database(tmp_path: pathlib.Path) -> str:
     """Blazar's database with all tables."""
     url = f"sqlite:///{tmp_path / 'blazar.sqlite'}"
     engine = sa.create_engine(url)
-    models.metadata.create_all(engine)
+    tables.metadata.create_all(engine)
     engine.dispose()
     return url
 
@@ -72,7 +72,7 @@ def test_report_that_can_not_be_kept_is_still_printed(
     run: Run, database: str, cloud: Cloud, capsys: pytest.CaptureFixture[str]
 ):
     engine = sa.create_engine(database)
-    models.audits.drop(engine)
+    record_models.audits.drop(engine)
     engine.dispose()
     assert run() == audit_command.CLEAN
     printed = capsys.readouterr()

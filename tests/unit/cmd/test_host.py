@@ -15,7 +15,7 @@ from oslo_config import cfg
 from tests.fakes.cloud import Cloud
 from tests.functional.db import world
 from warre_blazar.cmd import host_drain, host_refresh, manage
-from warre_blazar.db import models
+from warre_blazar.db import tables
 
 Run = Callable[..., int]
 ROOM = {"VCPU": 16, "MEMORY_MB": 65536, "DISK_GB": 1000}
@@ -27,7 +27,7 @@ def config(cloud: Cloud, tmp_path: pathlib.Path) -> Iterator[pathlib.Path]:
     """A configuration that names the fake services and a database with all tables."""
     url = f"sqlite:///{tmp_path / 'blazar.sqlite'}"
     engine = sa.create_engine(url)
-    models.metadata.create_all(engine)
+    tables.metadata.create_all(engine)
     engine.dispose()
     parser = configparser.RawConfigParser()
     parser.read_dict({"DEFAULT": cloud.options(), "database": {"connection": url}})

@@ -22,7 +22,7 @@ from tests.fakes.cloud import Cloud
 from tests.functional.db import world
 from warre_blazar.cmd import manage, metrics_command
 from warre_blazar.cmd.metric_families import Collector
-from warre_blazar.db import models
+from warre_blazar.db import tables
 from warre_blazar.domain.running import lease_states
 
 PAGE = pathlib.Path(__file__).parents[3] / "doc/source/metrics.rst"
@@ -34,7 +34,7 @@ def config(cloud: Cloud, tmp_path: pathlib.Path):
     """A configuration that names a database with all tables."""
     url = f"sqlite:///{tmp_path / 'blazar.sqlite'}"
     engine = sa.create_engine(url)
-    models.metadata.create_all(engine)
+    tables.metadata.create_all(engine)
     engine.dispose()
     parsed = configparser.RawConfigParser()
     parsed.read_dict({"DEFAULT": cloud.options(), "database": {"connection": url}})

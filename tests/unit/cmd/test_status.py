@@ -21,7 +21,7 @@ from tests.functional.db import world
 from tests.unit.cmd.test_nova_options import SUITABLE
 from warre_blazar import compat, enforcement
 from warre_blazar.cmd import status
-from warre_blazar.db import migration, models, session, tables
+from warre_blazar.db import migration, session, tables
 from warre_blazar.domain.running import backing_names
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import keystone, limits
@@ -48,7 +48,7 @@ def empty(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
     """A file with Blazar's database, with our tables at the newest revision."""
     path = tmp_path_factory.mktemp("empty") / "blazar.sqlite"
     engine = sa.create_engine(f"sqlite:///{path}")
-    models.metadata.create_all(engine)
+    tables.metadata.create_all(engine)
     with engine.begin() as db:
         db.execute(sa.text(f"CREATE TABLE {migration.VERSION_TABLE} (version_num VARCHAR(32))"))
         db.execute(sa.text(f"INSERT INTO {migration.VERSION_TABLE} VALUES ('{migration.head()}')"))

@@ -23,7 +23,7 @@ from tests.functional.db import world
 from tests.unit.api.site import NOW
 from tests.unit.wsgi import hostile, sending
 from tests.unit.wsgi.whole import HOSTS, WholeSite
-from warre_blazar.db import models
+from warre_blazar.db import tables as models
 
 TYPES = {
     **{kind: values for kind, values in hostile.KINDS.items() if kind != "flavor:slot"},

@@ -14,7 +14,7 @@ from tests.unit.api.site import NOW
 from tests.unit.wsgi import hostile, sending
 from tests.unit.wsgi.odd_bodies import Known
 from tests.unit.wsgi.whole import WholeSite
-from warre_blazar.db import models
+from warre_blazar.db import tables as models
 
 PROJECTS = ("alpha", "beta")
 #: The present time of requests. Each project has a running reservation then.

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from alembic import op
 from alembic.util import CommandError
 
-from warre_blazar.db import models
+from warre_blazar.db import tables as models
 
 revision = "0001"
 down_revision = None

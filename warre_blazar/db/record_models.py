@@ -1,0 +1,310 @@
+"""This package's tables of what has happened: history, changes, usage, refused requests,
+messages."""
+
+import sqlalchemy as sa
+
+from warre_blazar.db.models import long_text, metadata, string, text
+
+# Reservations that aren't in Blazar's tables: deleted reservations, and reservations that had ended
+# before they were imported from Warre.
+history = sa.Table(
+    "warre_history",
+    metadata,
+    sa.Column("id", string(64), primary_key=True),
+    # The ids that Blazar's reservation and lease had.
+    sa.Column("reservation_id", sa.String(36)),
+    sa.Column("lease_id", sa.String(64)),
+    sa.Column("flavor_id", string(64), sa.ForeignKey("warre_flavors.id"), nullable=False),
+    sa.Column("instance_count", sa.Integer, nullable=False),
+    sa.Column("affinity", sa.Boolean),
+    sa.Column("name", string(255)),
+    sa.Column("note", text()),
+    sa.Column("contact", string(255)),
+    sa.Column("timezone", sa.String(64)),
+    # What was chosen to be done with the servers before the end. NULL: what the flavor says.
+    sa.Column("before_end", sa.String(16)),
+    sa.Column("series_id", sa.String(36)),
+    sa.Column("shape", text(), nullable=False),
+    sa.Column("start_date", sa.DateTime, nullable=False),
+    sa.Column("end_date", sa.DateTime, nullable=False),
+    # The same type as in Blazar's leases, so that a listing can sort the rows of both tables
+    # together.
+    sa.Column("project_id", sa.String(255)),
+    sa.Column("user_id", sa.String(255)),
+    # The reservation's last state: the state that it had when it was deleted or imported.
+    sa.Column("status", sa.String(16), nullable=False),
+    sa.Column("status_reason", text()),
+    sa.Column("compute_flavor", string(64)),
+    sa.Column("created_at", sa.DateTime, nullable=False),
+    # NULL if the reservation has ended and nobody has deleted it.
+    sa.Column("deleted_at", sa.DateTime),
+    # NULL if no user requested the deletion.
+    sa.Column("deleted_by", sa.String(255)),
+)
+
+
+sa.Index("ix_warre_history_project", history.c.project_id, history.c.start_date)
+
+
+sa.Index("ix_warre_history_end", history.c.end_date)
+
+
+sa.Index("ix_warre_history_series", history.c.series_id)
+
+
+# What ``warre-blazar-manage import-warre`` has imported, so that the import can be undone.
+imported = sa.Table(
+    "warre_imported",
+    metadata,
+    # The kinds are in warre_import.writing.
+    sa.Column("kind", sa.String(16), primary_key=True),
+    sa.Column("id", string(64), primary_key=True),
+    # The values that Blazar's rows had before the import, as JSON. NULL if the import has added
+    # rows and changed none.
+    sa.Column("before", text()),
+    # A digest of all rows of the thing, as the import left them. NULL for things that aren't sealed
+    # (``warre_import.seals.SEALED``).
+    sa.Column("after", sa.String(64)),
+)
+
+
+# The snapshots that are made of servers before their reservation ends:
+# domain.running.snapshots.ServerSnapshot.
+snapshots = sa.Table(
+    "warre_snapshots",
+    metadata,
+    # The id of Blazar's reservation. It isn't a foreign key, because snapshots are kept as long as
+    # the reservation's record.
+    sa.Column("reservation_id", sa.String(36), primary_key=True),
+    # Empty if the reservation's servers couldn't be found.
+    sa.Column("server_id", sa.String(36), primary_key=True),
+    sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("project_id", string(255), nullable=False),
+    sa.Column("server_name", string(255)),
+    sa.Column("status", sa.String(16), nullable=False),
+    sa.Column("at", sa.DateTime, nullable=False),
+    sa.Column("image_id", sa.String(36)),
+    sa.Column("error", text()),
+    sa.Column("attempts", sa.Integer, nullable=False),
+    sa.Column("next_at", sa.DateTime),
+    # Whether a notice has told what became of it.
+    sa.Column("told", sa.Boolean, nullable=False),
+)
+
+
+sa.Index("ix_warre_snapshots_told", snapshots.c.told, snapshots.c.status)
+
+
+sa.Index("ix_warre_snapshots_next", snapshots.c.next_at)
+
+
+# The changes of reservations. A reservation's creation and deletion aren't here: its own row or its
+# record has them.
+changes = sa.Table(
+    "warre_changes",
+    metadata,
+    sa.Column(
+        "id",
+        sa.BigInteger().with_variant(sa.Integer, "sqlite"),
+        primary_key=True,
+        autoincrement=True,
+    ),
+    # The id of Blazar's reservation. It isn't a foreign key, because changes are kept as long as
+    # the reservation's record.
+    sa.Column("reservation_id", sa.String(36), nullable=False),
+    sa.Column("at", sa.DateTime, nullable=False),
+    # NULL if no user asked for the change.
+    sa.Column("user_id", sa.String(255)),
+    # A kind of ``domain.records.changes``.
+    sa.Column("kind", sa.String(16), nullable=False),
+    # The changed values before and after the change, as JSON objects. NULL if the kind says all.
+    sa.Column("before", text()),
+    sa.Column("after", text()),
+)
+
+
+sa.Index("ix_warre_changes_reservation", changes.c.reservation_id, changes.c.id)
+
+
+sa.Index("ix_warre_changes_at", changes.c.at)
+
+
+# The channels by which managers tell what has happened. A notice is written once for each channel.
+channels = sa.Table(
+    "warre_channels",
+    metadata,
+    sa.Column("name", sa.String(64), primary_key=True),
+    # Whether the channel gets the notices that bills are made from.
+    sa.Column("billing", sa.Boolean, nullable=False),
+)
+
+
+# The notices that a channel hasn't sent yet. A notice is written in the transaction that makes the
+# change, and deleted when it is sent.
+outbox = sa.Table(
+    "warre_outbox",
+    metadata,
+    sa.Column(
+        "id",
+        sa.BigInteger().with_variant(sa.Integer, "sqlite"),
+        primary_key=True,
+        autoincrement=True,
+    ),
+    sa.Column("channel", sa.String(64), nullable=False),
+    # What the notice is about: the id of Blazar's reservation or of a lease. A channel sends the
+    # notices about one subject in order.
+    sa.Column("subject", sa.String(36), nullable=False),
+    # A kind of ``domain.messages.notices``.
+    sa.Column("kind", sa.String(16), nullable=False),
+    sa.Column("at", sa.DateTime, nullable=False),
+    # The user who asked for the change. NULL if no user did.
+    sa.Column("user_id", sa.String(255)),
+    sa.Column("project_id", sa.String(255)),
+    # The reservation as it was then, and what has changed: domain.messages.notices.Notice as JSON.
+    # For notices about leases it is the payload of Blazar's notification.
+    sa.Column("content", long_text(), nullable=False),
+    # The number of attempts that have failed, and when the next attempt is due. NULL: at once.
+    sa.Column("attempts", sa.Integer, nullable=False),
+    sa.Column("next_at", sa.DateTime),
+    # When the channel gave up sending the notice, and the last error.
+    sa.Column("given_up_at", sa.DateTime),
+    sa.Column("error", text()),
+)
+
+
+sa.Index("ix_warre_outbox_channel", outbox.c.channel, outbox.c.given_up_at, outbox.c.id)
+
+
+sa.Index("ix_warre_outbox_subject", outbox.c.channel, outbox.c.subject, outbox.c.id)
+
+
+# How long the instances of reservations had servers, as sampled in Nova. There is no foreign key,
+# because the sums are kept as long as the reservation's record.
+usage = sa.Table(
+    "warre_usage",
+    metadata,
+    # The id of Blazar's reservation, and a day in UTC.
+    sa.Column("reservation_id", sa.String(36), primary_key=True),
+    sa.Column("day", sa.Date, primary_key=True),
+    # The sum of the seconds for which each instance had a server.
+    sa.Column("used_seconds", sa.BigInteger, nullable=False),
+    # The last sample of this day that has found a server.
+    sa.Column("used_at", sa.DateTime, nullable=False),
+)
+
+
+# The requests to book or to change a reservation that a rule has refused.
+refusals = sa.Table(
+    "warre_refusals",
+    metadata,
+    sa.Column(
+        "id",
+        sa.BigInteger().with_variant(sa.Integer, "sqlite"),
+        primary_key=True,
+        autoincrement=True,
+    ),
+    sa.Column("at", sa.DateTime, nullable=False),
+    sa.Column("project_id", string(255), nullable=False),
+    sa.Column("user_id", string(255)),
+    # The code of the error that the user got.
+    sa.Column("code", sa.String(64), nullable=False),
+    # What was asked for. The flavor is NULL if the request's flavor isn't known; the reservation is
+    # the one to change, or NULL if the request was a booking.
+    sa.Column("flavor_id", string(64)),
+    sa.Column("reservation_id", sa.String(36)),
+    sa.Column("instance_count", sa.Integer, nullable=False),
+    sa.Column("start_date", sa.DateTime, nullable=False),
+    sa.Column("end_date", sa.DateTime, nullable=False),
+)
+
+
+sa.Index("ix_warre_refusals_project", refusals.c.project_id, refusals.c.at)
+
+
+sa.Index("ix_warre_refusals_at", refusals.c.at)
+
+
+# How many requests of each project were refused on each day in UTC.
+refusal_counts = sa.Table(
+    "warre_refusal_counts",
+    metadata,
+    sa.Column("project_id", string(255), primary_key=True),
+    sa.Column("day", sa.Date, primary_key=True),
+    # The code of the error, or db.records.refusals.ANY for all codes together.
+    sa.Column("code", sa.String(64), primary_key=True),
+    sa.Column("number", sa.Integer, nullable=False),
+    # How many of them are in warre_refusals.
+    sa.Column("kept", sa.Integer, nullable=False),
+)
+
+
+sa.Index("ix_warre_refusal_counts_day", refusal_counts.c.day)
+
+
+# Whether users get messages about their reservations. A user without a row gets them.
+message_settings = sa.Table(
+    "warre_message_settings",
+    metadata,
+    sa.Column("user_id", sa.String(255), primary_key=True),
+    sa.Column("enabled", sa.Boolean, nullable=False),
+)
+
+
+# The mailboxes whose owners have stopped messages about the reservations of others.
+stopped_addresses = sa.Table(
+    "warre_stopped_addresses",
+    metadata,
+    sa.Column("address", string(255), primary_key=True),
+    sa.Column("stopped_at", sa.DateTime, nullable=False),
+)
+
+
+# How many messages a channel has sent to a mailbox in the hour that begins at this time.
+message_counts = sa.Table(
+    "warre_message_counts",
+    metadata,
+    sa.Column("channel", sa.String(64), primary_key=True),
+    sa.Column("address", string(255), primary_key=True),
+    sa.Column("hour", sa.DateTime, primary_key=True),
+    sa.Column("sent", sa.Integer, nullable=False),
+)
+
+
+# Keys with which this package signs. The managers and the API share them.
+secrets = sa.Table(
+    "warre_secrets",
+    metadata,
+    sa.Column("name", sa.String(64), primary_key=True),
+    # 32 random bytes, in hexadecimal digits.
+    sa.Column("value", sa.String(64), nullable=False),
+)
+
+
+# How often things have happened that metrics count. Whoever counts something adds a row, so that
+# nobody waits for anybody. Later, the rows of the same name and label are replaced by their sum.
+tallies = sa.Table(
+    "warre_tallies",
+    metadata,
+    sa.Column(
+        "id",
+        sa.BigInteger().with_variant(sa.Integer, "sqlite"),
+        primary_key=True,
+        autoincrement=True,
+    ),
+    # A value of ``domain.records.tallies.Name``.
+    sa.Column("name", sa.String(32), nullable=False),
+    sa.Column("label", sa.String(64), nullable=False),
+    sa.Column("count", sa.BigInteger, nullable=False),
+    # The sum of the measured values, such as seconds. 0 if nothing was measured.
+    sa.Column("total", sa.Double, nullable=False),
+)
+
+
+# The report of the last audit, as JSON. It has one row.
+audits = sa.Table(
+    "warre_audits",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("finished_at", sa.DateTime, nullable=False),
+    sa.Column("report", long_text(), nullable=False),
+)
