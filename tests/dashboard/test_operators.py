@@ -139,7 +139,7 @@ def test_refused_window_names_the_reservations(operator: Visitor, api: Api) -> N
         409, "reservations are in the way", "window_conflict", reservations=[MET]
     )
     text = operator.sends(f"{WINDOWS}create/", {**FORM, "bookings": "refuse"}, 200).content.decode()
-    assert "reservations are in the way" in text and MET["id"] in text
+    assert "conflicts with existing reservations" in text and MET["id"] in text
 
 
 def test_window_over_nothing_is_refused_in_the_form(operator: Visitor, api: Api) -> None:
