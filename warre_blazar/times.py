@@ -85,9 +85,9 @@ LONE_THREAD_WAIT = 5
 #: :longer: Clients come back later than necessary.
 #: :shorter: Clients that repeat keep a service busy that is unavailable.
 RETRY_AFTER = 5
-#: A dry run of a series, or a change of a maintenance window, waits this long for its turn to
-#: compute. Then it is refused, and can be repeated. Even if all 16 threads of a usual process ask
-#: at once, the last one gets its turn.
+#: A dry run of a series, or a change of a maintenance window, waits this long for the lock of
+#: long computations. Then it is refused, and can be repeated. Even if all 16 threads of a usual
+#: process ask at once, the last one gets the lock.
 #: :longer: Threads that wait can't serve other requests.
 #: :shorter: More of these requests are refused at busy times.
 LONG_REQUEST_WAIT = 20.0
@@ -99,11 +99,12 @@ KEYS_KEPT = DAY
 #: :longer: Keys are kept a little longer.
 #: :shorter: Managers search for old keys more often.
 KEYS_DELETED_EVERY = 3600
-#: A thread waits this long for its turn, for example to compute a list, or to ask Keystone for the
-#: limits that another thread is asking for. Then it goes on without a turn. Turns only save work.
+#: A thread waits this long for a lock, for example to compute a list, or to ask Keystone for the
+#: limits that another thread is asking for. Then it goes on without the lock. These locks only save
+#: work.
 #: :longer: One request that hangs stops other threads longer.
 #: :shorter: More threads compute at the same time, and bookings take longer.
-THREAD_TURN_WAIT = 5.0
+THREAD_LOCK_WAIT = 5.0
 
 # What queries are about
 

@@ -70,13 +70,13 @@ class Watch:
 
         # A thread that doesn't go on can't give its turn back, and others would wait for it in
         # vain. They may do without it.
-        patience, times.THREAD_TURN_WAIT = times.THREAD_TURN_WAIT, 0.0
+        patience, times.THREAD_LOCK_WAIT = times.THREAD_LOCK_WAIT, 0.0
         adapters.HTTPAdapter.send = sent  # type: ignore[method-assign]
         DefaultDialect.do_commit = commits  # type: ignore[assignment,method-assign]
         try:
             yield
         finally:
-            times.THREAD_TURN_WAIT = patience
+            times.THREAD_LOCK_WAIT = patience
             adapters.HTTPAdapter.send = send  # type: ignore[method-assign]
             DefaultDialect.do_commit = commit  # type: ignore[method-assign]
             for target, name, hook in hooks:

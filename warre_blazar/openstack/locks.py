@@ -13,7 +13,7 @@ class Locks:
 
     :param places: the number of threads that hold a lock of the same name at the same time.
     :param refused_after: after so many seconds of waiting, a thread doesn't get the lock at all.
-        None: it goes on without the lock after ``times.THREAD_TURN_WAIT``.
+        None: it goes on without the lock after ``times.THREAD_LOCK_WAIT``.
     """
 
     def __init__(self, places: int = 1, *, refused_after: float | None = None) -> None:
@@ -28,7 +28,7 @@ class Locks:
         """
         lock = self._locks.setdefault(name, threading.Semaphore(self._places))
         limit = self._refused_after
-        taken = lock.acquire(timeout=times.THREAD_TURN_WAIT if limit is None else limit)
+        taken = lock.acquire(timeout=times.THREAD_LOCK_WAIT if limit is None else limit)
         if not taken and limit is not None:
             raise exceptions.Busy
         try:

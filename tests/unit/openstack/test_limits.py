@@ -52,7 +52,7 @@ def test_one_of_several_threads_asks_keystone_for_all(
     limits.of_project(_PROJECT)  # Logs in.
     asked, arrivals = [], Arrivals()
     monkeypatch.setattr(limits, "_locks", arrivals)
-    monkeypatch.setattr(times, "THREAD_TURN_WAIT", 60)
+    monkeypatch.setattr(times, "THREAD_LOCK_WAIT", 60)
 
     def note(request: Request) -> None:
         asked.append(request.line)

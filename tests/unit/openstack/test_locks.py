@@ -11,7 +11,7 @@ from warre_blazar.openstack.locks import Locks
 
 
 def test_block_of_a_name_has_one_thread_at_a_time(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(times, "THREAD_TURN_WAIT", 600)
+    monkeypatch.setattr(times, "THREAD_LOCK_WAIT", 600)
     shared = Locks()
     alone, met, together = threading.Lock(), [], threading.Barrier(8)
 
@@ -41,7 +41,7 @@ def test_blocks_of_two_names_can_be_entered_at_once():
 
 def test_thread_that_has_waited_too_long_goes_ahead(monkeypatch: pytest.MonkeyPatch):
     shared = Locks()
-    monkeypatch.setattr(times, "THREAD_TURN_WAIT", 0.01)
+    monkeypatch.setattr(times, "THREAD_LOCK_WAIT", 0.01)
     entered = threading.Event()
 
     def work() -> None:
