@@ -39,7 +39,8 @@ def made(kind: str, directory: pathlib.Path, charset: str = "utf8mb3") -> Iterat
     :param charset: for MariaDB. The default is the character set of Blazar's installation guide.
     """
     if kind == "sqlite":
-        yield f"sqlite:///{directory / uuid.uuid4().hex}.sqlite"
+        # On a busy machine, many threads wait for the file longer than the usual five seconds.
+        yield f"sqlite:///{directory / uuid.uuid4().hex}.sqlite?timeout=60"
         return
     server = sa.make_url(_server(kind))
     name = f"warre_test_{uuid.uuid4().hex[:12]}"

@@ -369,7 +369,7 @@ def test_missing_tables_are_noticed(
         db.execute(sa.text(f"CREATE TABLE {migration.VERSION_TABLE} (version_num VARCHAR(32))"))
         if revision:
             db.execute(sa.text(f"INSERT INTO {migration.VERSION_TABLE} VALUES ('{revision}')"))
-    expected = pytest.raises(migration.MigrationError, match="db upgrade")
+    expected = pytest.raises(migration.MigrationError, match="manage setup")
     with expected if is_missing else contextlib.nullcontext():
         migration.require(url)
 
