@@ -727,5 +727,5 @@ def test_blazars_database_without_our_tables_is_not_taken_for_warres(
     with databases.made("mariadb", tmp_path) as url:
         databases.blazar_upgrade(url, tmp_path)
         refused = _import_into(url, scene, tmp_path)
-    assert "run warre-blazar-manage db upgrade" in refused
+    assert "run warre-blazar-manage setup" in refused
     assert "Warre's" not in refused
