@@ -8,10 +8,9 @@ import datetime
 from collections.abc import Collection
 
 import sqlalchemy as sa
-from oslo_utils import timeutils
 from sqlalchemy.orm import Session
 
-from warre_blazar.db import session
+from warre_blazar.db.running import lease_writes
 from warre_blazar.db.tables import (
     allocations,
     bookings_in_leases,
@@ -118,14 +117,5 @@ def set_flags(
         reservations.c.lease_id == lease.id,
         sa.or_(reservations.c.missing_resources, reservations.c.resources_changed),
     )
-    session.write_or_lose(
-        db,
-        leases.update()
-        .where(
-            leases.c.id == lease.id,
-            leases.c.status == lease.status,
-            leases.c.start_date == lease.span.start,
-            leases.c.end_date == lease.span.end,
-        )
-        .values(degraded=db.execute(flagged).first() is not None, updated_at=timeutils.utcnow()),
-    )
+    is_degraded = db.execute(flagged).first() is not None
+    lease_writes.write_unchanged(db, [lease], degraded=is_degraded)

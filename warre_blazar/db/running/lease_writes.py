@@ -8,6 +8,7 @@ the lease's own row, because Galera detects conflicts only in rows that are writ
 import datetime
 import uuid
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
 
 import sqlalchemy as sa
 from blazar.status import LeaseStatus
@@ -70,6 +71,14 @@ def compare_and_set_all(db: Session, unchanged: Sequence[Lease], status: str) ->
 
     :raises session.LostRace: one of the leases has changed.
     """
+    write_unchanged(db, unchanged, status=status)
+
+
+def write_unchanged(db: Session, unchanged: Sequence[Lease], **values: Any) -> None:
+    """Write columns of leases, provided that none of the leases has changed since it was read.
+
+    :raises session.LostRace: one of the leases has changed.
+    """
     row = sa.tuple_(leases.c.id, leases.c.status, leases.c.start_date, leases.c.end_date)
     as_read = [(lease.id, lease.status, lease.span.start, lease.span.end) for lease in unchanged]
     session.write_or_lose(
@@ -78,7 +87,7 @@ def compare_and_set_all(db: Session, unchanged: Sequence[Lease], status: str) ->
         # The condition on the id alone is for MariaDB, which uses no index for several columns that
         # are compared at once.
         .where(leases.c.id.in_([lease.id for lease in unchanged]), row.in_(as_read))
-        .values(status=status, updated_at=timeutils.utcnow()),
+        .values(**values, updated_at=timeutils.utcnow()),
         len(unchanged),
     )
 
@@ -88,8 +97,7 @@ def end_early(db: Session, lease: Lease, end: datetime.datetime) -> None:
 
     :raises session.LostRace: the lease has changed.
     """
-    compare_and_set(db, lease, lease.status)
-    db.execute(leases.update().where(leases.c.id == lease.id).values(end_date=end))
+    write_unchanged(db, [lease], end_date=end)
     move_events(db, lease.id, Span(lease.span.start, end))
 
 
@@ -125,17 +133,7 @@ def reschedule(db: Session, lease: Lease, span: Span) -> None:
 
     :raises session.LostRace: the lease has changed since it was read.
     """
-    session.write_or_lose(
-        db,
-        leases.update()
-        .where(
-            leases.c.id == lease.id,
-            leases.c.status == lease.status,
-            leases.c.start_date == lease.span.start,
-            leases.c.end_date == lease.span.end,
-        )
-        .values(start_date=span.start, end_date=span.end, updated_at=timeutils.utcnow()),
-    )
+    write_unchanged(db, [lease], start_date=span.start, end_date=span.end)
     move_events(db, lease.id, span)
     for reminder in lease.of_type(BEFORE_END_EVENT):
         if reminder.status == lease_states.UNDONE and reminder.time is not None:
