@@ -35,6 +35,12 @@ def long_text() -> sa.types.TypeEngine[str]:
     return sa.Text().with_variant(exact, "mysql", "mariadb")
 
 
+def counted_id(name: str) -> sa.Column[int]:
+    """A primary key that counts up. SQLite counts only a key of its own type ``INTEGER``."""
+    number = sa.BigInteger().with_variant(sa.Integer, "sqlite")
+    return sa.Column(name, number, primary_key=True, autoincrement=True)
+
+
 #: Marks columns of flavors that are only stored and shown.
 TEXT = {"is_text": True}
 
@@ -381,12 +387,7 @@ waits = sa.Table(
     "warre_waits",
     metadata,
     # Counts up, so that it says who has waited for longer.
-    sa.Column(
-        "number",
-        sa.BigInteger().with_variant(sa.Integer, "sqlite"),
-        primary_key=True,
-        autoincrement=True,
-    ),
+    counted_id("number"),
     # Also the id of the lease that the wait gets. So it can't get two.
     sa.Column("id", sa.String(36), nullable=False, unique=True),
     sa.Column("project_id", sa.String(255), nullable=False),

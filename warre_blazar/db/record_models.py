@@ -1,9 +1,8 @@
-"""This package's tables of what has happened: history, changes, usage, refused requests,
-messages."""
+"""This package's tables of what has happened, and of who is told."""
 
 import sqlalchemy as sa
 
-from warre_blazar.db.models import long_text, metadata, string, text
+from warre_blazar.db.models import counted_id, long_text, metadata, string, text
 
 # Reservations that aren't in Blazar's tables: deleted reservations, and reservations that had ended
 # before they were imported from Warre.
@@ -42,15 +41,9 @@ history = sa.Table(
     sa.Column("deleted_by", sa.String(255)),
 )
 
-
 sa.Index("ix_warre_history_project", history.c.project_id, history.c.start_date)
-
-
 sa.Index("ix_warre_history_end", history.c.end_date)
-
-
 sa.Index("ix_warre_history_series", history.c.series_id)
-
 
 # What ``warre-blazar-manage import-warre`` has imported, so that the import can be undone.
 imported = sa.Table(
@@ -66,7 +59,6 @@ imported = sa.Table(
     # (``warre_import.seals.SEALED``).
     sa.Column("after", sa.String(64)),
 )
-
 
 # The snapshots that are made of servers before their reservation ends:
 # domain.running.snapshots.ServerSnapshot.
@@ -91,24 +83,15 @@ snapshots = sa.Table(
     sa.Column("told", sa.Boolean, nullable=False),
 )
 
-
 sa.Index("ix_warre_snapshots_told", snapshots.c.told, snapshots.c.status)
-
-
 sa.Index("ix_warre_snapshots_next", snapshots.c.next_at)
-
 
 # The changes of reservations. A reservation's creation and deletion aren't here: its own row or its
 # record has them.
 changes = sa.Table(
     "warre_changes",
     metadata,
-    sa.Column(
-        "id",
-        sa.BigInteger().with_variant(sa.Integer, "sqlite"),
-        primary_key=True,
-        autoincrement=True,
-    ),
+    counted_id("id"),
     # The id of Blazar's reservation. It isn't a foreign key, because changes are kept as long as
     # the reservation's record.
     sa.Column("reservation_id", sa.String(36), nullable=False),
@@ -122,12 +105,8 @@ changes = sa.Table(
     sa.Column("after", text()),
 )
 
-
 sa.Index("ix_warre_changes_reservation", changes.c.reservation_id, changes.c.id)
-
-
 sa.Index("ix_warre_changes_at", changes.c.at)
-
 
 # The channels by which managers tell what has happened. A notice is written once for each channel.
 channels = sa.Table(
@@ -138,18 +117,12 @@ channels = sa.Table(
     sa.Column("billing", sa.Boolean, nullable=False),
 )
 
-
 # The notices that a channel hasn't sent yet. A notice is written in the transaction that makes the
 # change, and deleted when it is sent.
 outbox = sa.Table(
     "warre_outbox",
     metadata,
-    sa.Column(
-        "id",
-        sa.BigInteger().with_variant(sa.Integer, "sqlite"),
-        primary_key=True,
-        autoincrement=True,
-    ),
+    counted_id("id"),
     sa.Column("channel", sa.String(64), nullable=False),
     # What the notice is about: the id of Blazar's reservation or of a lease. A channel sends the
     # notices about one subject in order.
@@ -171,12 +144,8 @@ outbox = sa.Table(
     sa.Column("error", text()),
 )
 
-
 sa.Index("ix_warre_outbox_channel", outbox.c.channel, outbox.c.given_up_at, outbox.c.id)
-
-
 sa.Index("ix_warre_outbox_subject", outbox.c.channel, outbox.c.subject, outbox.c.id)
-
 
 # How long the instances of reservations had servers, as sampled in Nova. There is no foreign key,
 # because the sums are kept as long as the reservation's record.
@@ -192,17 +161,11 @@ usage = sa.Table(
     sa.Column("used_at", sa.DateTime, nullable=False),
 )
 
-
 # The requests to book or to change a reservation that a rule has refused.
 refusals = sa.Table(
     "warre_refusals",
     metadata,
-    sa.Column(
-        "id",
-        sa.BigInteger().with_variant(sa.Integer, "sqlite"),
-        primary_key=True,
-        autoincrement=True,
-    ),
+    counted_id("id"),
     sa.Column("at", sa.DateTime, nullable=False),
     sa.Column("project_id", string(255), nullable=False),
     sa.Column("user_id", string(255)),
@@ -217,12 +180,8 @@ refusals = sa.Table(
     sa.Column("end_date", sa.DateTime, nullable=False),
 )
 
-
 sa.Index("ix_warre_refusals_project", refusals.c.project_id, refusals.c.at)
-
-
 sa.Index("ix_warre_refusals_at", refusals.c.at)
-
 
 # How many requests of each project were refused on each day in UTC.
 refusal_counts = sa.Table(
@@ -237,9 +196,7 @@ refusal_counts = sa.Table(
     sa.Column("kept", sa.Integer, nullable=False),
 )
 
-
 sa.Index("ix_warre_refusal_counts_day", refusal_counts.c.day)
-
 
 # Whether users get messages about their reservations. A user without a row gets them.
 message_settings = sa.Table(
@@ -249,7 +206,6 @@ message_settings = sa.Table(
     sa.Column("enabled", sa.Boolean, nullable=False),
 )
 
-
 # The mailboxes whose owners have stopped messages about the reservations of others.
 stopped_addresses = sa.Table(
     "warre_stopped_addresses",
@@ -257,7 +213,6 @@ stopped_addresses = sa.Table(
     sa.Column("address", string(255), primary_key=True),
     sa.Column("stopped_at", sa.DateTime, nullable=False),
 )
-
 
 # How many messages a channel has sent to a mailbox in the hour that begins at this time.
 message_counts = sa.Table(
@@ -269,7 +224,6 @@ message_counts = sa.Table(
     sa.Column("sent", sa.Integer, nullable=False),
 )
 
-
 # Keys with which this package signs. The managers and the API share them.
 secrets = sa.Table(
     "warre_secrets",
@@ -279,18 +233,12 @@ secrets = sa.Table(
     sa.Column("value", sa.String(64), nullable=False),
 )
 
-
 # How often things have happened that metrics count. Whoever counts something adds a row, so that
 # nobody waits for anybody. Later, the rows of the same name and label are replaced by their sum.
 tallies = sa.Table(
     "warre_tallies",
     metadata,
-    sa.Column(
-        "id",
-        sa.BigInteger().with_variant(sa.Integer, "sqlite"),
-        primary_key=True,
-        autoincrement=True,
-    ),
+    counted_id("id"),
     # A value of ``domain.records.tallies.Name``.
     sa.Column("name", sa.String(32), nullable=False),
     sa.Column("label", sa.String(64), nullable=False),
@@ -298,7 +246,6 @@ tallies = sa.Table(
     # The sum of the measured values, such as seconds. 0 if nothing was measured.
     sa.Column("total", sa.Double, nullable=False),
 )
-
 
 # The report of the last audit, as JSON. It has one row.
 audits = sa.Table(
