@@ -1,5 +1,4 @@
-"""Queries on flavors, on access to private ones, and on the shapes that were booked of them. All
-use the caller's session."""
+"""Queries on flavors, their access and their booked shapes, in the caller's session."""
 
 import dataclasses
 import datetime

@@ -1,9 +1,7 @@
-"""Records what Blazar's own code does to reservations: bookings, new times, starts, ends,
-deletions.
+"""Records what Blazar's own code does to reservations, such as bookings and deletions.
 
-What this package itself writes is recorded where it is written.
-
-This works for all code that deletes a lease, Blazar's own included.
+What this package itself changes is recorded where it is written. Deletions are recorded here for
+all code that deletes a lease.
 """
 
 from typing import Any

@@ -1,5 +1,4 @@
-"""How long searches run: without garbage collection, and with a line in the log if they have given
-up."""
+"""Runs searches without garbage collection, and logs those that gave up."""
 
 import contextlib
 import gc

@@ -1,4 +1,4 @@
-"""Reads from the configuration how devices are counted, for callers of the services.
+"""Makes the conditions of a booking from the configuration and the caller's roles.
 
 The API's controllers, the plugin and the filters pass these conditions to the services, which read
 neither the configuration nor the caller's roles. This is the only module that decides who is exempt

@@ -1,5 +1,4 @@
-"""Who gets no messages, how many messages each address has got, and the keys that sign the links to
-stop them.
+"""Who gets messages and how many, and the keys that sign the links to stop them.
 
 Addresses are mailboxes (``domain.messages.messages.mailbox_of``).
 """

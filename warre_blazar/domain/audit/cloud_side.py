@@ -1,5 +1,4 @@
-"""Compares reservations with their backings in Nova and Placement, and leases with their trusts in
-Keystone."""
+"""Compares reservations with their backings, and leases with their trusts in Keystone."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Masks of an instance's CPUs, as Nova's extra specs write them: ``1-4,^3`` or ``^0``.
+"""Derives what Nova asks Placement for from a flavor's sizes and extra specs.
 
 The rules are those of Nova 34 (``nova/scheduler/utils.py``, ``nova/scheduler/request_filter.py``
 and ``nova/virt/hardware.py``). The properties of the server's image aren't known when a reservation

@@ -1,5 +1,4 @@
-"""Computes the room on a host from what was read about the host and about what is already booked on
-it."""
+"""Computes the room on a host from the host's data and from what is booked on it."""
 
 import dataclasses
 import datetime

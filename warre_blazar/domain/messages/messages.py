@@ -1,4 +1,4 @@
-"""Email addresses: which ones are the same, and which texts are addresses."""
+"""Messages about reservations: what they say, who gets them, and which texts are addresses."""
 
 import dataclasses
 import datetime

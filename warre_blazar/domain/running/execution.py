@@ -1,5 +1,4 @@
-"""Executions (starts, ends and deletions of leases): their statuses, their lead, and who has
-claimed them."""
+"""Executions (starts, ends and deletions of leases): their statuses, times and claims."""
 
 import dataclasses
 import datetime

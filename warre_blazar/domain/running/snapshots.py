@@ -1,5 +1,4 @@
-"""Snapshots: the images that are made of servers before their reservation ends, and who chooses
-that."""
+"""Snapshots: the images of servers that are made before the end, and who chooses so."""
 
 import dataclasses
 import datetime
