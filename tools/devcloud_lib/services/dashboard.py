@@ -3,7 +3,7 @@
 import shutil
 from pathlib import Path
 
-from devcloud_lib import readiness, shell, stamps
+from devcloud_lib import readiness, shell, stamps, venv
 from devcloud_lib.installer import Installer
 from devcloud_lib.layout import PASSWORD, REGION, Layout
 from devcloud_lib.service import Service
@@ -86,22 +86,22 @@ def install(layout: Layout) -> str:
     (local / "__init__.py").touch()
     if layout.stamps.current("dashboard", _version()):
         return ""
-    venv, log = _venv(layout), layout.log("dashboard-install")
+    directory, log = _venv(layout), layout.log("dashboard-install")
     installer = Installer(layout.home / "uv", log)
-    installer.make(venv)
-    installer.install(venv, *_PACKAGES, "--editable", f"{REPOSITORY}[dashboard]")
-    enable(venv)
+    installer.make(directory)
+    installer.install(directory, *_PACKAGES, "--editable", f"{REPOSITORY}[dashboard]")
+    enable(directory)
     shutil.rmtree(home / "static", ignore_errors=True)
-    django = [venv / "bin" / "python", "-m", "django"]
+    django = [directory / "bin" / "python", "-m", "django"]
     for words in (["collectstatic", "--noinput", "-v0"], ["compress", "--force", "-v0"]):
         shell.run([*django, *words], log, _environment(layout))
     layout.stamps.set("dashboard", _version())
     return "installed"
 
 
-def enable(venv: Path) -> None:
+def enable(directory: Path) -> None:
     """Link the files by which Horizon finds the pages to where Horizon looks for them."""
-    (local,) = venv.glob("lib/python3*/site-packages/openstack_dashboard/local")
+    (local,) = directory.glob("lib/python3*/site-packages/openstack_dashboard/local")
     for name in ("enabled", "local_settings.d"):
         # Files may have had other names before.
         for link in (local / name).glob("_[0-9]*.py"):
@@ -126,4 +126,4 @@ def _environment(layout: Layout) -> dict[str, str]:
 def _version() -> str:
     """A hash that changes with what is installed and with the package's pages."""
     pages = sorted(path for path in _PAGES.rglob("*") if path.is_file() and path.suffix != ".pyc")
-    return stamps.digest(*_PACKAGES, _SETTINGS, REPOSITORY / "setup.cfg", *pages)
+    return stamps.digest(*_PACKAGES, _SETTINGS, venv.project_version(), *pages)
