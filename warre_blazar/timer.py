@@ -1,4 +1,4 @@
-"""Waits by one clock, which tests replace with a clock of their own."""
+"""The clock by which the whole package waits. Tests replace it with a clock of their own."""
 
 import time
 from collections.abc import Callable

@@ -10,6 +10,7 @@ copyright = "warre-blazar developers"
 extensions = [
     "cliff.sphinxext",
     "fault_matrix",
+    "file_tables",
     "measured",
     "oslo_config.sphinxext",
     "oslo_policy.sphinxext",

@@ -1,4 +1,6 @@
-"""A Python client of the v2 API, for scripts and notebooks::
+"""A Python client of the v2 API, for scripts and notebooks.
+
+For example::
 
     import openstack
     from warre_blazar.client import Client

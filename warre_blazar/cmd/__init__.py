@@ -1,3 +1,5 @@
+"""The programs that operators run on the machines of the manager and the API."""
+
 import importlib
 import sys
 import warnings

@@ -44,6 +44,9 @@ def counted_id(name: str) -> sa.Column[int]:
 #: Marks columns of flavors that are only stored and shown.
 TEXT = {"is_text": True}
 
+# Flavors. The row of a deleted flavor stays, and ``deleted`` then has the flavor's id.
+# ``generation`` increases with every claim on the flavor's slots, and with every change of the
+# flavor.
 flavors = sa.Table(
     "warre_flavors",
     metadata,
@@ -89,6 +92,7 @@ flavors = sa.Table(
 # Names don't have to be unique.
 sa.Index("ix_warre_flavors_name", flavors.c.name)
 
+# The access of projects to private flavors.
 flavor_projects = sa.Table(
     "warre_flavor_projects",
     metadata,
@@ -105,6 +109,8 @@ flavor_projects = sa.Table(
     ),
 )
 
+# What Blazar doesn't store about a flavor:slot reservation. Several reservations may have the same
+# name, which not every version of Blazar allows for leases. So the name is here.
 bookings = sa.Table(
     "warre_reservations",
     metadata,
@@ -165,6 +171,9 @@ sa.Index("ix_warre_reservations_series", bookings.c.series_id)
 # For queries of the few reservations that have a promise.
 sa.Index("ix_warre_reservations_claim", bookings.c.claim_end, bookings.c.claim_start)
 
+# What is noted about each host: its generation, and why it can't be booked. Blazar's column
+# ``reservable`` can't be such a mark: Blazar sets it to true again if the host is up and enabled in
+# Nova, and it treats a host that isn't reservable as failed, and moves running reservations off it.
 host_generations = sa.Table(
     "warre_hosts",
     metadata,
@@ -207,6 +216,7 @@ host_providers = sa.Table(
     sa.Column("read_at", sa.DateTime, nullable=False),
 )
 
+# The generation of each project, which is used for quotas.
 project_generations = sa.Table(
     "warre_projects",
     metadata,
@@ -247,6 +257,8 @@ sa.Index(
 #: A column of this type holds the values of ``Phase`` as texts, and is read as a ``Phase``.
 _PHASE = sa.Enum(Phase, values_callable=list, native_enum=False, length=8)
 
+# The note of each backing: what Nova and Placement may hold for a reservation, and in which phase
+# that is.
 backings = sa.Table(
     "warre_backings",
     metadata,
@@ -426,6 +438,7 @@ waits = sa.Table(
     sa.Index("ix_warre_waits_project", "project_id", "state"),
 )
 
+# Maintenance windows.
 maintenance_windows = sa.Table(
     "warre_windows",
     metadata,
@@ -436,6 +449,7 @@ maintenance_windows = sa.Table(
     sa.Column("created_at", sa.DateTime, nullable=False),
 )
 
+# The flavors that a maintenance window closes.
 window_flavors = sa.Table(
     "warre_window_flavors",
     metadata,
@@ -453,8 +467,9 @@ window_flavors = sa.Table(
     ),
 )
 
-# The hosts that a maintenance window closes. The windows that overlap a booking are read with the
-# hosts, and a new window increases the generation of each of its hosts.
+# The hosts that a maintenance window closes. A window holds each of its hosts as a whole, as a
+# physical:host reservation does. So whatever chooses hosts needs no rule of its own about windows:
+# the windows are read with the hosts, and a new one increases the generation of each of its hosts.
 window_hosts = sa.Table(
     "warre_window_hosts",
     metadata,

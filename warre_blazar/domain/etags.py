@@ -1,4 +1,4 @@
-"""Tells which fields of an item were changed since a client was shown the item.
+"""ETags: which fields of an item were changed since a client was shown the item.
 
 An ETag has a short digest of each field that a PATCH can change. So a PATCH that sends the ETag
 back is refused only if a field that it changes was changed meanwhile.

@@ -1,4 +1,4 @@
-"""Refuses an extension that is longer than a flavor allows, before Blazar calls the plugin.
+"""``FlavorMaxLengthFilter``: refuses extensions that are longer than a flavor allows.
 
 The rule is the plugin's own. When a lease is made, the plugin has applied it before Blazar asks the
 filters. When a lease of several reservations is changed, the filter refuses the change before the

@@ -1,4 +1,4 @@
-"""Refuses a lease that would make its project exceed its quota, before Blazar writes anything.
+"""``ProjectQuotaFilter``: refuses leases with which a project would exceed its quota.
 
 For ``flavor:slot`` the plugin checks the quota again in the transaction of the booking. So two
 bookings at the same moment can't exceed the quota together. For Blazar's own resource types this

@@ -1,4 +1,4 @@
-"""Refuses lease values that no client has a reason to send, for leases of every resource type.
+"""``StrictLeaseFilter``: refuses values of leases that no client has a reason to send.
 
 Blazar's v1 API passes every key of a request's body to the manager, and the manager writes nearly
 all of them into the lease's row. So a client could give its lease to another project, or remove a

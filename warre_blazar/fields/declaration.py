@@ -1,4 +1,4 @@
-"""How a resource and its fields are declared."""
+"""The classes ``Field`` and ``Resource``, by which resources are declared."""
 
 import enum
 from typing import Any, Generic, Self, TypeVar, overload

@@ -1,4 +1,4 @@
-"""The monitor plugin, which Blazar polls, and the threads of this package in the manager."""
+"""The monitor plugin, which Blazar polls, and what each manager does regularly."""
 
 import datetime
 import inspect

@@ -1,4 +1,4 @@
-"""Looks after the calls of the manager by Blazar's own API.
+"""Calls of the manager by Blazar's own API: none if all managers are dead, and no 500.
 
 Blazar answers with 500 if its manager doesn't answer, although the request may be repeated, or may
 even have been fulfilled. So it is remembered here why a call failed. Nor does Blazar ask before a

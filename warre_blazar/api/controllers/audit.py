@@ -1,4 +1,4 @@
-"""The controller of /audit."""
+"""The controller of /audit: the report of the last audit."""
 
 from typing import Any
 

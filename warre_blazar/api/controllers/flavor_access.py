@@ -1,4 +1,4 @@
-"""The controller of /flavorprojects."""
+"""The controller of /flavorprojects: the access of projects to private flavors."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The controller of /flavors."""
+"""The controller of /flavors: flavors, and the times at which they are free."""
 
 import functools
 from typing import Any

@@ -1,4 +1,4 @@
-"""The controller of /hosts."""
+"""The controller of /hosts: whether hosts can be booked, and who is on them."""
 
 from typing import Any
 

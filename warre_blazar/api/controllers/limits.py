@@ -1,4 +1,4 @@
-"""The controller of /limits."""
+"""The controller of /limits: how much a project may book, and how much it holds."""
 
 from typing import Any
 

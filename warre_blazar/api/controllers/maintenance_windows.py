@@ -1,4 +1,4 @@
-"""The controller of /maintenancewindows."""
+"""The controller of /maintenancewindows: times at which flavors or hosts are closed."""
 
 import functools
 from typing import Any

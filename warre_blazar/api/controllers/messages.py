@@ -1,4 +1,4 @@
-"""The controller of /messages."""
+"""The controller of /messages: whether a user gets messages."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The controller of /refusals."""
+"""The controller of /refusals: requests that a rule has refused."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The controller of /reservations."""
+"""The controller of /reservations: booking, changing, deleting and listing them."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The controller of /usage."""
+"""The controller of /usage: what became of the instances that were booked."""
 
 import datetime
 from typing import Any

@@ -1,4 +1,4 @@
-"""The controller of /waits."""
+"""The controller of /waits: what projects want to book once there is room."""
 
 import datetime
 from typing import Any

@@ -1,4 +1,4 @@
-"""Queries on the keys with which clients mark requests that create something."""
+"""Idempotency keys, with which clients mark requests that create something."""
 
 import dataclasses
 import datetime

@@ -1,4 +1,4 @@
-"""Queries on promises.
+"""Promises: new times to which the plugin has agreed, until Blazar has written them.
 
 When Blazar updates a lease, it asks the plugin first. If the plugin agrees, it promises the new
 time. From then on the lease claims both its own time and the promised time. The promise is deleted

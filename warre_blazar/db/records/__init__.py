@@ -1,1 +1,1 @@
-"""Records: what has happened, for usage, metrics and the history."""
+"""What has happened: changes, history, refused requests, usage and metrics."""

@@ -1,1 +1,1 @@
-"""Running: starts, ends and deletes leases at their time, and repairs interrupted leases."""
+"""Leases at their time: starts, ends, backings, snapshots, idle reservations, repairs."""

@@ -1,1 +1,1 @@
-"""Booking: decides about bookings and changes, and writes them."""
+"""Bookings and changes of reservations: how they are decided and written, with quotas."""

@@ -1,1 +1,1 @@
-"""Hosts: what they have, and what is booked on them."""
+"""What hosts have, what is booked on them, and why hosts can't be booked."""

@@ -1,1 +1,1 @@
-"""Messages and notifications about what happens to reservations."""
+"""What people and other systems are told: notices, the outbox, messages, notifications."""

@@ -1,4 +1,4 @@
-"""Lets a request that creates something be repeated without creating it again.
+"""Idempotency keys: a request that creates something may be repeated and creates it once.
 
 A client may lose the answer to a request. If it sends the request again with the same idempotency
 key, it gets what the first request has created. The key stands for the id of the new item. So even

@@ -1,1 +1,1 @@
-"""Flavors: what operators offer, and who may book it."""
+"""What operators offer: flavors, their shapes and devices, and who may book them."""

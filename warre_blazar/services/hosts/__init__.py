@@ -1,1 +1,1 @@
-"""What Placement and Nova say about hosts."""
+"""What hosts have, what is booked on them, and why hosts can't be booked."""

@@ -1,1 +1,1 @@
-"""Maintenance windows, and the reservations that they meet."""
+"""Maintenance windows, and what becomes of the reservations that they meet."""

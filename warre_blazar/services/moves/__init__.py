@@ -1,1 +1,1 @@
-"""Moves of reservations from one host to another."""
+"""Moves of reservations to other hosts: off failed or drained hosts, or to make room."""

@@ -1,1 +1,1 @@
-"""Series of reservations."""
+"""Series of reservations: how they are booked and ended, and how interrupted work goes on."""

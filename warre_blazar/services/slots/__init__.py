@@ -1,1 +1,1 @@
-"""Slots: when flavors can be booked."""
+"""When flavors can be booked: free slots, offers, availability and extensions."""

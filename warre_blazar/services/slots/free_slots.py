@@ -1,4 +1,4 @@
-"""Finds the times at which a flavor can be booked."""
+"""Free slots: the times at which a flavor can be booked."""
 
 from collections.abc import Collection
 from contextlib import AbstractContextManager

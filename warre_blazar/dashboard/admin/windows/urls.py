@@ -1,4 +1,4 @@
-"""The addresses of the panel."""
+"""The addresses of the panel "Maintenance Windows"."""
 
 from django.urls import path
 

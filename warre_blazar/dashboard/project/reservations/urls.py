@@ -1,4 +1,4 @@
-"""The addresses of the panel."""
+"""The addresses of the panel "My Reservations"."""
 
 from django.urls import path
 
