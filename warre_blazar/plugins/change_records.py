@@ -2,6 +2,11 @@
 
 What this package itself changes is recorded where it is written. Deletions are recorded here for
 all code that deletes a lease.
+
+Blazar tells no plugin that it deletes a lease that has ended. So this module listens to the
+sessions, and writes the records of a lease's reservations in the transaction that deletes the
+lease. The record names the user who sent the request, or the one for whom an executor deletes the
+lease. Rows that this package purges by SQL statements aren't seen here, and need no record.
 """
 
 from typing import Any

@@ -2,7 +2,8 @@
 
 The message broker forgets a request as soon as a manager has received it. Blazar's manager stops
 listening when it is stopped, and then ends at once, with all requests on which it works. Their
-clients wait in vain for an answer.
+clients wait in vain for an answer. Starts and ends need no such care: they are in the database, and
+the next manager executes them.
 """
 
 import functools

@@ -1,4 +1,8 @@
-"""Receives reports of failed hosts from Blazar's monitor of compute hosts."""
+"""Receives reports of failed hosts from Blazar's monitor of compute hosts.
+
+The handler returns no flags to Blazar. Blazar would write them later, and they might be wrong by
+then. So the flags are written in the transaction that moves the reservation.
+"""
 
 import datetime
 from collections.abc import Mapping, Sequence

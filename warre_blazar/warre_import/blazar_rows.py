@@ -8,6 +8,10 @@ A lease that Warre made in Blazar is adopted in place:
 - Rows in this package's tables are added.
 
 Nothing else of the lease changes, not even ``updated_at``.
+
+Nothing in Nova and Placement has to change either. Warre's leases hold ``virtual:instance``
+reservations, for which Blazar has made the same things as this package makes, even with the same
+names. So an import sends no requests to any service.
 """
 
 import datetime

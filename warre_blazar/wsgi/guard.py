@@ -1,4 +1,10 @@
-"""Checks every request before its token is checked with Keystone and before Blazar gets it."""
+"""Checks every request before its token is checked with Keystone and before Blazar gets it.
+
+A request can be refused here without asking Keystone or the manager. The guard must know each path
+that Flask treats as one of a lease. So it splits a path at its slashes, and ignores repeated ones.
+Blazar's parser might read other values from a body than the guard, for example if a key occurs
+twice. So the guard replaces the body of a lease by the document that it has checked.
+"""
 
 import importlib.metadata
 import json

@@ -1,4 +1,12 @@
-"""Tells how many requests this process serves at the same time, and checks that it can."""
+"""Tells how many requests this process serves at the same time, and checks that it can.
+
+In a process with one thread, a request that waits for a manager keeps all others waiting, the load
+balancer's checks included. To refuse a request because it holds the last thread is no way out,
+since each request does. So nothing waits long there: a booking may be made after its request was
+answered, as with any slow manager. Calls of Blazar's own API are limited in another way, because
+leases of stock types may take long: only the time without a sign of the manager is limited
+(oslo.messaging's ``call_monitor_timeout``).
+"""
 
 import importlib
 from typing import Any

@@ -4,8 +4,19 @@ What is held is counted in columns. A column counts one thing that instances tak
 the held instances take of this thing, and the sum must not exceed the column's capacity. There is a
 column for each resource class. If only one provider of the host has the class, this column says
 exactly what fits. If several providers have the class, further columns limit what some of these
-providers may hold together. The design page shows this by an example, under "Room on the providers
-of a host". Where columns can't say exactly what fits, a search finds out (``provider_search``).
+providers may hold together, in two cases:
+
+- All parts take the same amount. Suppose that part A can only be on provider 1, and that B and C
+  can be on provider 1 or 2. There is a column for each of these sets, {1} and {1, 2}, and for each
+  union of sets. A column counts the parts that can be only on its providers: the one for {1} counts
+  A, the one for {1, 2} counts A, B and C. If no column exceeds what its providers can give, all
+  parts fit (Hall's theorem).
+- All parts can use the same providers, and each amount divides the next larger one, as 1, 2 and 4.
+  There is a column for each amount. The one for 2 adds up all parts that take 2 or more. Its
+  capacity is the free amount of each provider, rounded down to a multiple of 2, and added up.
+
+Everything else is bin packing, for example amounts such as 2 and 3, or ``group_policy=isolate``.
+There a search finds out (``provider_search``). Tests compare both with a count of every placement.
 """
 
 import collections

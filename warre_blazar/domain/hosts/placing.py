@@ -1,6 +1,10 @@
 """Chooses the hosts of a booking, and finds the times at which hosts have room for one.
 
 All functions work on what was read about the hosts and about what is already booked on them.
+
+By default the fullest host is used first, which leaves whole hosts free for other bookings. A host
+is fuller if a larger share of it is held at about the time of the booking. So bookings follow each
+other closely, and few gaps are left that are too short to be booked.
 """
 
 import dataclasses

@@ -4,6 +4,9 @@ A search over many flavors asks the same hosts about many requests. Most request
 few things. For example, memory limits nothing if it suffices for as many instances as the vCPUs
 allow. Then all flavors with the same number of vCPUs fit at the same times, and these times are
 computed once.
+
+Numbers of instances that fit at the same times are looked at together. So the work depends on what
+hosts hold, and not on the size of a number that a client or a flavor names.
 """
 
 import bisect

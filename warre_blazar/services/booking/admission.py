@@ -1,4 +1,14 @@
-"""Admission: decides whether a request can be booked, and books it."""
+"""Admission: decides whether a request can be booked, and books it.
+
+A decision reads the generations first, and then what is booked. With the isolation READ COMMITTED
+each statement sees what was committed before it. So what is read may be newer than its generation,
+but never older. A decision that is written later is written only if all generations are still the
+same. Otherwise everything is done anew, in the transaction that writes.
+
+No lock of the database is needed. So this is exact on SQLite too, and on Galera, where a lock on
+one node doesn't block the others. A lock in memory makes the bookings of a process wait for each
+other, so that few of them lose the race.
+"""
 
 import dataclasses
 import datetime

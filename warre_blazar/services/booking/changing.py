@@ -1,4 +1,10 @@
-"""Changes a reservation: promises a new time and writes a new count, in one transaction."""
+"""Changes a reservation: promises a new time and writes a new count, in one transaction.
+
+Blazar doesn't write the count, so a new count needs no promise: it is written at once, and counts
+in the promised time and in the lease's own. If the plugin of another reservation of the lease then
+refused the update, Blazar wouldn't tell this package, and the new count would stay. So only in a
+lease of one reservation can the count be changed.
+"""
 
 import dataclasses
 import datetime

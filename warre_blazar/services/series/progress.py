@@ -2,6 +2,10 @@
 
 A request books the occurrences of a series one after the other, by calls to the manager. If it dies
 on the way, or if the manager doesn't answer, ``services.series.unattended`` goes on.
+
+No transaction spans all occurrences. Instead the status of the series and the id of the request
+that works on it are compared in each transaction that writes a reservation. So once somebody has
+written another status, no call can book anything more, not even one that is under way.
 """
 
 import datetime

@@ -4,6 +4,14 @@ A manager has the turn of serving, and looks whenever something may have made ro
 once a minute. Nothing depends on there being only one such manager: a wait is claimed in the
 transaction that books it, and the lease has the wait's id. So a wait can't be booked twice, and
 that no more is booked than fits is decided as for any booking.
+
+Nothing that makes room has to report it. Every look computes a few numbers from leases, flavors,
+hosts and windows, and compares them with those of the last look. Once a minute everything is looked
+at, because room can also appear without a write, as when a gap between two reservations passes.
+
+Nothing is held back for a wait that doesn't fit, and a direct booking doesn't look at the line. If
+a manager is killed while it books, the wait is found in BOOKING, and its lease says what became of
+it.
 """
 
 import dataclasses

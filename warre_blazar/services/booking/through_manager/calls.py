@@ -2,6 +2,11 @@
 
 The manager may answer late or not at all, it may fail after its work was done, and in a Galera
 cluster the API's node may show its work later than the manager's node.
+
+So the API reads the database after a timeout, and after an error that isn't a refusal. A booking
+has been made if there is a finished lease with the name that the API has chosen for it, a change if
+the lease has the values that were asked for, and a deletion if the lease is gone. If the lease's
+status says that a manager is at work, nobody knows yet.
 """
 
 import dataclasses
