@@ -6,7 +6,8 @@ import re
 import pytest
 
 ROOT = pathlib.Path(__file__).parents[2]
-PAGES = [ROOT / "doc/source" / f"{name}.rst" for name in ("contributing", "design")]
+DOC = ROOT / "doc/source"
+PAGES = [DOC / "contributing.rst", DOC / "design.rst", *sorted(DOC.glob("decisions/*.rst"))]
 #: From where a page names files.
 _FROM = (ROOT, ROOT / "warre_blazar")
 

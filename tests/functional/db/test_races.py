@@ -1,4 +1,4 @@
-"""Exact admission: simultaneous bookings never oversell (design, "Exact admission")."""
+"""Exact admission: simultaneous bookings never oversell (the page "Booking and moves")."""
 
 import itertools
 import threading
