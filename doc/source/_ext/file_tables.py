@@ -68,6 +68,8 @@ class _Generated(Directive):
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
+        # Sphinx doesn't know that the page depends on the code.
+        self.state.document.settings.env.note_reread()
         node = nodes.container()
         lines = list(self.lines(self.arguments[0]))
         self.state.nested_parse(StringList(lines, source=__file__), 0, node)
