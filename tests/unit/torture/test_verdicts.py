@@ -88,6 +88,22 @@ def test_memory_may_grow_by_a_tenth(
     assert len(lines) == (MANAGER in end)
 
 
+@pytest.mark.parametrize(
+    ("late", "expected"),
+    [
+        pytest.param(130, [], id="one process catches up"),
+        pytest.param(131, ["memory grows"], id="the service grows"),
+    ],
+)
+def test_processes_of_a_service_are_judged_together(
+    verdicts: Verdicts, late: int, expected: list[str]
+):
+    early, later = Process("blazar-api", 8, 100), Process("blazar-api", 9, 100)
+    half = {early: 200 << 20, later: 100 << 20}
+    verdicts.judge_memory(half, {early: 200 << 20, later: late << 20}, JUDGED_FROM)
+    assert list(verdicts.failures) == expected
+
+
 def test_requests_are_counted_by_family_and_status(verdicts: Verdicts):
     for status in (200, 200, 404):
         verdicts.judge(REQUEST, answer(status), 0.0, 1.0)
