@@ -23,4 +23,4 @@ def run(home: Path, exported: Callable[..., dict[str, str]], test: Callable[...,
         side_cloud.register_hosts(home)
         cloud = exported(str(side_cloud.TOOL), "env", "--home", str(home))
         # The tests run in their own environment, not in the cloud's.
-        return test(TESTS, env={"WARRE_NEIGHBOR_RUNS": "20", **cloud, "PATH": os.environ["PATH"]})
+        return test(TESTS, env={"WARRE_NEIGHBOR_RUNS": "5", **cloud, "PATH": os.environ["PATH"]})
