@@ -26,8 +26,6 @@ BREADTH = 12
 #: After so many reservations, a plan vacates no further host. To look for places for so many takes
 #: a usual machine two seconds.
 _MOST_PLANNED = 5000
-#: How many steps of a search are about a quarter of a second on a usual machine.
-STEPS = 100_000
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,8 +36,6 @@ class MoveLimits:
     moves: int
     #: How many hosts a plan looks at to find one that others could leave for a reservation.
     breadth: int = BREADTH
-    #: How much a search of chains may look at (``chains``).
-    steps: int = STEPS
 
 
 @dataclasses.dataclass(frozen=True)

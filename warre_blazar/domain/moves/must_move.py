@@ -80,8 +80,6 @@ class MovablesOnHost:
         self._is_exact = not self._swept.plan.searches and not host.has_places(request)
         # By ``id(request)``. Many reservations share a few request objects.
         self._taken_by: dict[int, Sequence[tuple[int, int]]] = {}
-        #: How many searches were needed because the columns don't say exactly what fits.
-        self.checks = 0
 
     def can_make_room(self, staying: Iterable[Movable] = ()) -> bool:
         """Whether the instances fit once the reservations have left, except for some.
@@ -207,7 +205,6 @@ class MovablesOnHost:
         return taken
 
     def _fits_without(self, leaving: Iterable[Movable]) -> bool:
-        self.checks += 1
         return fits(without(self._host, leaving), self._request, self._spans, self._count)
 
 

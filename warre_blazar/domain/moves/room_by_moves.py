@@ -16,7 +16,7 @@ from warre_blazar.domain.hosts import placing, provider_search
 from warre_blazar.domain.hosts.bookable_host import BookableHost
 from warre_blazar.domain.hosts.placing import FreeSpans, Wanted
 from warre_blazar.domain.hosts.shared_room import HostGroup
-from warre_blazar.domain.moves import chains, move_plans, must_move
+from warre_blazar.domain.moves import move_plans, must_move
 from warre_blazar.domain.moves.move_plans import (
     HostMove,
     MovableHosts,
@@ -55,7 +55,7 @@ class RoomByMoves:
         :param movables: the reservations that can be moved.
         """
         self._site = MovableHosts(hosts, movables, limits.breadth)
-        self._limits, self._moves = limits, limits.moves
+        self._moves = limits.moves
         self._plans: dict[tuple[tuple[str, ...], bool, bool], MovePlan] = {}
         self._free: dict[tuple[object, ...], FreeSpans] = {}
         # Hosts that some reservations have left, by host id and the ids of the reservations. What
@@ -161,10 +161,8 @@ class RoomByMoves:
             return None
         with provider_search.bounded():
             if wanted.count > 1 and not wanted.packing.affinity:
-                found = self._placed_on_several(wanted, among)
-            else:
-                found = self._placed_on_one(wanted, among)
-        return found or chains.place(self._site, wanted, among, self._limits)
+                return self._placed_on_several(wanted, among)
+            return self._placed_on_one(wanted, among)
 
     def keep(self, wanted: Wanted) -> Rearrangement | None:
         """Find room for a reservation on the hosts where it is (``wanted.preferred``)."""
@@ -174,8 +172,7 @@ class RoomByMoves:
         plan, share = self._plan(*sorted(held), closed=True), self._share(len(held))
         with provider_search.bounded():
             moves = {i: _first(plan.of(i), share) for i in held}
-            found = self._rearranged(wanted, held, moves)
-        return found or chains.keep(self._site, wanted, self._limits)
+            return self._rearranged(wanted, held, moves)
 
     def _placed_on_one(self, wanted: Wanted, among: Collection[str]) -> Rearrangement | None:
         for host_id, crowd in self._crowds(wanted, among):

@@ -2,10 +2,8 @@
 
 import collections
 import random
-from typing import Any
 from unittest import mock
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,7 +13,6 @@ from warre_blazar.domain.hosts.bookable_host import BookableHost
 from warre_blazar.domain.hosts.holdings import Holding
 from warre_blazar.domain.hosts.placing import Packing, Wanted, choose
 from warre_blazar.domain.hosts.providers import Inventory
-from warre_blazar.domain.moves import chains
 from warre_blazar.domain.moves.move_plans import MovableHosts, MoveLimits
 from warre_blazar.domain.moves.must_move import Movable
 from warre_blazar.domain.moves.room_by_moves import RoomByMoves
@@ -79,7 +76,7 @@ def test_no_more_reservations_move_than_allowed():
     assert search(hosts, wanted, small, moves=0) is None
 
 
-def test_chain_clears_a_host_for_what_was_cleared_away():
+def test_others_leave_a_host_for_what_was_cleared_away():
     # The small one can only be on host1 or host2, the large one on host0 or host1.
     large = movable("large", 6, DAY, {"host0": 1}, among=("host0", "host1"))
     small = movable("small", 4, DAY, {"host1": 1}, among=("host1", "host2"))
@@ -88,43 +85,6 @@ def test_chain_clears_a_host_for_what_was_cleared_away():
     found = RoomByMoves(hosts, [large, small], MoveLimits(10)).place(wanted, ["host0"])
     assert found.chosen == {"host0": 1}
     assert found.moved == {"large": {"host1": 1}, "small": {"host2": 1}}
-
-
-def row_of_hosts() -> tuple[list[BookableHost], list[Movable]]:
-    """Each of three reservations can only be on its host and the next one. The last host is free.
-
-    So each must move on before the one on the host before it can.
-    """
-    row = [
-        movable(f"r{n}", 6, DAY, {f"host{n}": 1}, among=(f"host{n}", f"host{n + 1}"))
-        for n in range(3)
-    ]
-    return world(4, row), row
-
-
-def test_chain_finds_room_where_the_plans_have_none():
-    hosts, row = row_of_hosts()
-    wanted = Wanted(request(8), 1, DAY)
-    assert RoomByMoves(hosts, row, MoveLimits(3, steps=0)).place(wanted, ["host0"]) is None
-    found = RoomByMoves(hosts, row, MoveLimits(3)).place(wanted, ["host0"])
-    assert found.chosen == {"host0": 1}
-    assert found.moved == {f"r{n}": {f"host{n + 1}": 1} for n in range(3)}
-
-
-@pytest.mark.parametrize("limits", [MoveLimits(2), MoveLimits(3, steps=10)])
-def test_chain_ends_at_its_limits(limits):
-    hosts, row = row_of_hosts()
-    assert RoomByMoves(hosts, row, limits).place(Wanted(request(8), 1, DAY), ["host0"]) is None
-
-
-def test_reservation_that_has_begun_keeps_its_hosts_by_a_chain():
-    hosts, row = row_of_hosts()
-    held = {"host0": 1}
-    wanted = Wanted(request(8), 1, DAY, preferred=held)
-    assert RoomByMoves(hosts, row, MoveLimits(3, steps=0)).keep(wanted) is None
-    found = RoomByMoves(hosts, row, MoveLimits(3)).keep(wanted)
-    assert found.chosen == held
-    assert set(found.moved) == {"r0", "r1", "r2"}
 
 
 def test_instances_stay_apart_or_together():
@@ -199,20 +159,6 @@ def test_every_minute_fits_if_a_reservation_stays_for_longer(site, more, moves):
     judge(others, found.moved, longer)
 
 
-class Nothing(dict):
-    """A dict that stays empty."""
-
-    def __setitem__(self, key: object, value: object) -> None:
-        pass
-
-
-class Forgetful(chains._ChainSearch):
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self._known_rooms = Nothing()
-        self._known_ways = Nothing()
-
-
 class Dice(random.Random):
     def span(self):
         return span(*sorted(self.sample(range(LAST + 1), 2)))
@@ -233,27 +179,12 @@ class Dice(random.Random):
 
 @settings(max_examples=150)
 @given(st.builds(Dice, st.integers(0, 2**64)))
-def test_what_a_search_of_chains_remembers_changes_nothing(dice):
-    hosts, movables = dice.crowd()
-    wanted = Wanted(request(dice.randint(3, CPUS)), dice.randint(1, 2), dice.span())
-
-    def found():
-        limits, among = MoveLimits(6, steps=10**9), [host.id for host in hosts]
-        return chains.place(MovableHosts(hosts, movables), wanted, among, limits)
-
-    remembering = found()
-    with mock.patch.object(chains, "_ChainSearch", Forgetful):
-        assert remembering == found()
-
-
-@settings(max_examples=150)
-@given(st.builds(Dice, st.integers(0, 2**64)))
 def test_host_that_a_plan_cannot_clear_needs_no_plan(dice):
     hosts, movables = dice.crowd()
     wanted = Wanted(request(dice.randint(3, CPUS)), 1, dice.span())
 
     def found():
-        plans = RoomByMoves(hosts, movables, MoveLimits(6, steps=0))
+        plans = RoomByMoves(hosts, movables, MoveLimits(6))
         return plans.place(wanted, [host.id for host in hosts])
 
     skipping = found()

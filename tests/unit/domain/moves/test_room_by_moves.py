@@ -25,10 +25,6 @@ EVERY_SPAN = [span(a, b) for a, b in itertools.combinations(range(scene.LAST + 1
 AFFINITIES = st.sampled_from([None, True, False])
 
 
-def plans_only(moves: int) -> MoveLimits:
-    return MoveLimits(moves, steps=0)
-
-
 def site_of(reservations, begun):
     hosts = scene.world(3, reservations)
     return hosts, [each for each in reservations if each.reservation_id not in begun]
@@ -46,13 +42,13 @@ BEGUN = st.sets(st.sampled_from([f"r{number}" for number in range(9)]), max_size
 @given(scene.sites(), BEGUN, st.integers(1, 8), st.integers(1, 3), AFFINITIES, st.integers(0, 4))
 def test_time_can_be_booked_if_and_only_if_it_is_shown(site, begun, vcpus, count, affinity, moves):
     hosts, movables = site_of(site, begun)
-    vacating, request = RoomByMoves(hosts, movables, plans_only(moves)), scene.request(vcpus)
+    vacating, request = RoomByMoves(hosts, movables, MoveLimits(moves)), scene.request(vcpus)
     shown = placing.free_spans(hosts, request, count, WINDOW, affinity)
     shown += vacating.spans(request, count, EVERYWHERE, WINDOW, affinity)
     for each in EVERY_SPAN:
         wanted = Wanted(request, count, each, packing=Packing(affinity=affinity))
         # Each booking is decided with what is read then.
-        afresh = RoomByMoves(hosts, movables, plans_only(moves))
+        afresh = RoomByMoves(hosts, movables, MoveLimits(moves))
         assert fits(hosts, afresh, wanted) == any(free.contains(each) for free in shown)
 
 
@@ -60,7 +56,7 @@ def test_time_can_be_booked_if_and_only_if_it_is_shown(site, begun, vcpus, count
 @given(scene.sites(), BEGUN, st.integers(1, 8), AFFINITIES, st.integers(0, 4), spans(scene.LAST))
 def test_most_is_the_largest_number_that_can_be_booked(site, begun, vcpus, affinity, moves, when):
     hosts, movables = site_of(site, begun)
-    vacating, request = RoomByMoves(hosts, movables, plans_only(moves)), scene.request(vcpus)
+    vacating, request = RoomByMoves(hosts, movables, MoveLimits(moves)), scene.request(vcpus)
     packing = Packing(affinity=affinity)
     _, direct = placing.choose(hosts, Wanted(request, 9, when, packing=packing))
     most = vacating.most(request, EVERYWHERE, WINDOW, when, affinity, direct, 9)
@@ -79,7 +75,7 @@ def test_reservation_stays_where_it_is_if_and_only_if_that_is_shown(site, moves,
         return
     own, *others = site
     hosts = scene.world(3, others)
-    vacating = RoomByMoves(hosts, others, plans_only(moves))
+    vacating = RoomByMoves(hosts, others, MoveLimits(moves))
     vacated = vacating.staying(own.hosts)
     shown = all(host.room(own.request, when) >= own.hosts[host.id] for host in vacated)
     wanted = Wanted(own.request, sum(own.hosts.values()), when, preferred=own.hosts)
@@ -157,7 +153,7 @@ def test_no_more_leave_a_host_than_may_be_moved():
         for name, at in (("a", 0), ("b", 4), ("c", 8))
     ]
     hosts = scene.world(2, small, [(1, 1, span(0, 0))])
-    vacating = RoomByMoves(hosts, small, plans_only(2))
+    vacating = RoomByMoves(hosts, small, MoveLimits(2))
     only = ("host0",)
     found = vacating.spans(scene.request(8), 1, only, WINDOW, None)
     assert found == [span(0, 8), span(4, 12)]
@@ -168,7 +164,7 @@ def test_no_more_leave_a_host_than_may_be_moved():
 def test_answer_ends_after_its_steps_and_bookings_do_not(monkeypatch):
     monkeypatch.setattr(vacating_module, "_MOST_STEPS", 1)
     movable = Movable("r0", scene.request(8), WINDOW, {"host0": 1}, EVERYWHERE)
-    vacating = RoomByMoves(scene.world(3, [movable]), [movable], plans_only(4))
+    vacating = RoomByMoves(scene.world(3, [movable]), [movable], MoveLimits(4))
 
     def shown(vcpus: int) -> list:
         return vacating.spans(scene.request(vcpus), 1, ["host0"], WINDOW, None)
