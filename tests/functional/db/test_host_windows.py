@@ -24,7 +24,7 @@ from warre_blazar.services.audit import looking
 from warre_blazar.services.booking import admission
 from warre_blazar.services.flavors import capacity
 from warre_blazar.services.maintenance import maintenance_windows, over_bookings
-from warre_blazar.services.moves import drained_hosts, off_hosts
+from warre_blazar.services.moves import drained_hosts, relocation
 
 pytestmark = pytest.mark.usefixtures("database")
 
@@ -255,7 +255,7 @@ def seen_in_windows() -> list[tuple[str, str]]:
 def test_interrupted_window_goes_on_where_it_stopped(pair, flavor, monkeypatch):
     a, b = pair
     first, second = (book_on(a, flavor, hours(2, 3)) for _ in range(2))
-    relocate, calls = over_bookings.off_hosts.relocate, []
+    relocate, calls = over_bookings.relocation.relocate, []
 
     def killed(*args):
         calls.append(args)
@@ -263,7 +263,7 @@ def test_interrupted_window_goes_on_where_it_stopped(pair, flavor, monkeypatch):
             raise KeyboardInterrupt
         return relocate(*args)
 
-    monkeypatch.setattr(over_bookings.off_hosts, "relocate", killed)
+    monkeypatch.setattr(over_bookings.relocation, "relocate", killed)
     with pytest.raises(KeyboardInterrupt):
         close(hours(1, 4))
     monkeypatch.undo()
@@ -319,7 +319,7 @@ def test_preview_claims_nothing(database: sa.Engine, pair, flavor, monkeypatch, 
     """A booking on the same host and of the same flavor goes on while a preview computes."""
     made = book_on(pair[0], flavor, hours(2, 3))
     before, booked, reached = databases.dump(database), threading.Event(), threading.Event()
-    result_of, waited = off_hosts._result, []
+    result_of, waited = relocation._result, []
 
     def result(*args: Any) -> Any:
         """The reservation has been moved, as the preview sees it."""
@@ -327,7 +327,7 @@ def test_preview_claims_nothing(database: sa.Engine, pair, flavor, monkeypatch, 
         waited.append(booked.wait(60))
         return result_of(*args)
 
-    monkeypatch.setattr(off_hosts, "_result", result)
+    monkeypatch.setattr(relocation, "_result", result)
     previews = {
         "show": lambda: close(hours(2, 4), OverBookings.SHOW),
         "dry run": lambda: close(hours(2, 4), dry_run=True),

@@ -20,7 +20,7 @@ from warre_blazar.domain.slots.free_time import Question
 from warre_blazar.errors import exceptions
 from warre_blazar.services.booking import admission, changing, dry_run, lookup
 from warre_blazar.services.maintenance import over_bookings
-from warre_blazar.services.moves import off_hosts
+from warre_blazar.services.moves import relocation
 from warre_blazar.services.slots import availability, extension, free_slots, offers
 
 pytestmark = pytest.mark.usefixtures("database")
@@ -205,9 +205,11 @@ def test_healing_and_draining_make_room(database: sa.Engine, cloud: Cloud, drain
             failing = tables.compute_hosts.c.id == ids["a"]
             db.execute(tables.compute_hosts.update().where(failing).values(reservable=False))
     by = MoveReason.DRAIN if drained else MoveReason.HOST_FAILED
-    leaving = off_hosts.Leaving(by, [ids["a"]] if drained else ())
-    healed = off_hosts.relocate(lost.reservation_id, MOVING, world.NOW, leaving)
-    assert healed.outcome is off_hosts.MoveResult.MOVED
+    away_from = [ids["a"]] if drained else None
+    healed = relocation.relocate(
+        lost.reservation_id, away_from, relocation.Why(by), MOVING, world.NOW
+    )
+    assert healed.outcome is relocation.MoveResult.MOVED
     places = [held(lease) for lease in scattered]
     assert places[0] == places[1] != held(lost)
     assert ids["a"] not in held(lost)

@@ -40,7 +40,7 @@ from warre_blazar.services.booking.change_decision import ProposedChange
 from warre_blazar.services.hosts import new_hosts
 from warre_blazar.services.maintenance import maintenance_windows as windows
 from warre_blazar.services.messages import notifications
-from warre_blazar.services.moves import for_bookings, off_hosts
+from warre_blazar.services.moves import for_bookings, relocation
 from warre_blazar.services.slots import free_slots
 
 LOG = logging.getLogger(__name__)
@@ -207,8 +207,9 @@ def _moved(item: Reservation, window: MaintenanceWindow, over: OverBookingsReque
     closed = {host_id for host_id, _ in window.hosts}
     if not closed or _closes_flavor(window, item):
         return "the window closes its flavor"
-    leaving = off_hosts.Leaving(MoveReason.MAINTENANCE, closed, over.user_id)
-    return off_hosts.relocate(item.reservation_id, over.conditions, over.now, leaving).why_stays
+    why = relocation.Why(MoveReason.MAINTENANCE, over.user_id)
+    what, conditions = item.reservation_id, over.conditions
+    return relocation.relocate(what, closed, why, conditions, over.now).why_stays
 
 
 def _closes_flavor(window: MaintenanceWindow, item: Reservation) -> bool:

@@ -16,7 +16,7 @@ from warre_blazar.domain.hosts.host_marks import Drain, OnHost
 from warre_blazar.domain.records.changes import MoveReason
 from warre_blazar.errors import exceptions
 from warre_blazar.services.hosts import new_hosts
-from warre_blazar.services.moves.off_hosts import Leaving, MoveResult, Relocated, relocate
+from warre_blazar.services.moves.relocation import MoveResult, Relocated, Why, relocate
 
 #: Blazar's status of a reservation that hasn't begun.
 _PENDING = "pending"
@@ -102,9 +102,8 @@ def _drained(
 def _relocated(
     each: OnHost, conditions: BookingConditions, now: datetime.datetime, host_id: str
 ) -> Relocated:
-    leaving = Leaving(MoveReason.DRAIN, {host_id})
     try:
-        return relocate(each.reservation_id, conditions, now, leaving)
+        return relocate(each.reservation_id, {host_id}, Why(MoveReason.DRAIN), conditions, now)
     except exceptions.TryAgain:
         return Relocated(MoveResult.BUSY)
 

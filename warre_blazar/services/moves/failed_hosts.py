@@ -15,10 +15,11 @@ from warre_blazar.db.hosts import host_marks
 from warre_blazar.db.moves import failed_hosts
 from warre_blazar.domain import timeline
 from warre_blazar.domain.booking.booking_rules import BookingConditions
+from warre_blazar.domain.records.changes import MoveReason
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import placement
 from warre_blazar.services.hosts import new_hosts
-from warre_blazar.services.moves.off_hosts import MoveResult, Relocated, relocate
+from warre_blazar.services.moves.relocation import MoveResult, Relocated, Why, relocate
 from warre_blazar.services.running import backing
 
 LOG = logging.getLogger(__name__)
@@ -51,10 +52,10 @@ def heal(
         ids += failed_hosts.recovered(db, now)
     if ids:
         new_hosts.read()
-    to_open = []
+    to_open, why = [], Why(MoveReason.HOST_FAILED)
     for reservation_id in ids:
         try:
-            healed = relocate(reservation_id, conditions, now)
+            healed = relocate(reservation_id, None, why, conditions, now)
         except _FAILURES as error:
             LOG.warning("Reservation %s couldn't be healed yet: %s", reservation_id, error)
             continue

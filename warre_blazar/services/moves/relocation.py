@@ -1,9 +1,8 @@
-"""Moves the instances of a reservation to other hosts, as far as these have room.
+"""Moves reservations away from hosts, whatever the reason, as far as other hosts have room.
 
-The instances leave hosts that have failed, that are drained, or that a maintenance window closes.
 Several managers may move the same reservation, at the same time or one after the other. Each move
 compares and increases the generations of the flavor and of the hosts, as every booking does. A
-reservation that is on none of these hosts is left where it is.
+reservation that is on none of the hosts is left where it is.
 """
 
 import dataclasses
@@ -11,6 +10,7 @@ import datetime
 import enum
 import functools
 from collections.abc import Collection, Mapping
+from typing import NamedTuple
 
 from oslo_utils import timeutils
 from sqlalchemy.orm import Session
@@ -97,47 +97,47 @@ class Relocated:
         return "no other host matches"
 
 
-@dataclasses.dataclass(frozen=True)
-class Leaving:
-    """Which hosts a reservation has to leave, and why. By default, those that have failed."""
+class Why(NamedTuple):
+    """Why a reservation gets other hosts."""
 
-    reason: MoveReason = MoveReason.HOST_FAILED
-    #: The ids of the hosts. Empty: those that have failed.
-    host_ids: Collection[str] = ()
+    reason: MoveReason
     #: The user who wants this, if known.
     user_id: str | None = None
 
 
 @session.retried
 def relocate(
-    reservation_id: str,
+    what: str,
+    away_from: Collection[str] | None,
+    why: Why,
     conditions: BookingConditions,
     now: datetime.datetime,
-    leaving: Leaving = Leaving(),
 ) -> Relocated:
-    """Move a reservation's instances off failed or drained hosts, and correct its flags.
+    """Move a reservation's instances away from some hosts, and correct the reservation's flags.
 
     All other instances keep their hosts. The time stays the same. If other hosts don't have room
     for all instances, as many as possible are moved. If the reservation's affinity is true, its
     instances are moved together or not at all.
 
-    :param leaving: the hosts to leave, and why.
+    :param what: the reservation's id in Blazar's table.
+    :param away_from: the ids of the hosts. A reservation that has begun doesn't leave them. None:
+        the hosts that have failed, which every reservation leaves.
     :raises TryAgain: nothing changed.
     """
     with session.claiming() as db:
-        case = _read(db, reservation_id, leaving)
+        case = _read(db, what, away_from)
         if case is None:
             return Relocated(MoveResult.WELL)
         if case.is_busy:
             return Relocated(MoveResult.BUSY if case.to_leave else MoveResult.WELL)
-        # A running reservation leaves only failed hosts. This one has begun since it was listed.
-        if case.is_running and leaving.host_ids:
+        # This one has begun since it was listed.
+        if case.is_running and away_from is not None:
             return Relocated(MoveResult.BUSY)
         place = _elsewhere(db, case, conditions, now)
         chosen = _merged(case, place.chosen)
         _write_flags(db, case, place, chosen)
         if place.chosen:
-            _write_hosts(db, case, place, chosen)
+            _write_hosts(db, case, place, chosen, why)
         return _result(case, place)
 
 
@@ -153,8 +153,6 @@ class _Case:
     held: Mapping[str, int]
     #: The instances that are to get other hosts, by the id of their present host.
     to_leave: Mapping[str, int]
-    #: Why they are to get other hosts.
-    leaving: Leaving
 
     @property
     def is_busy(self) -> bool:
@@ -169,7 +167,7 @@ class _Case:
         return any(r.id == mine and r.status == "active" for r in self.lease.reservations)
 
 
-def _read(db: Session, reservation_id: str, leaving: Leaving) -> _Case | None:
+def _read(db: Session, reservation_id: str, away_from: Collection[str] | None) -> _Case | None:
     """Read a reservation; None if it is gone."""
     reservation = reservations.find(db, reservation_id)
     found = leases.read(db, [reservation.lease_id]) if reservation else []
@@ -177,8 +175,9 @@ def _read(db: Session, reservation_id: str, leaving: Leaving) -> _Case | None:
         return None
     failed = failed_hosts.failed_hosts(db)
     held = allocations.allocated(db, reservation_id)
-    to_leave = {i: n for i, n in held.items() if i in (leaving.host_ids or failed)}
-    return _Case(reservation, found[0], failed, held, to_leave, leaving)
+    left = failed if away_from is None else away_from
+    to_leave = {i: n for i, n in held.items() if i in left}
+    return _Case(reservation, found[0], failed, held, to_leave)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -317,7 +316,9 @@ def _note_missing(db: Session, reservation_id: str, missing: int) -> None:
         changes.note(db, reservation_id, noted)
 
 
-def _write_hosts(db: Session, case: _Case, place: _Place, chosen: Mapping[str, int]) -> None:
+def _write_hosts(
+    db: Session, case: _Case, place: _Place, chosen: Mapping[str, int], why: Why
+) -> None:
     """Write a reservation's hosts after a move, and mark the reservation as not completely open.
 
     :param chosen: instances by host id after the move.
@@ -329,8 +330,7 @@ def _write_hosts(db: Session, case: _Case, place: _Place, chosen: Mapping[str, i
     allocations.reallocate(db, reservation_id, chosen)
     instance_reservations.set_amounts(db, reservation_id, case.reservation.shape, chosen)
     backings.half_close(db, reservation_id)
-    leaving = case.leaving
-    changes.add(db, reservation_id, moved(timeutils.utcnow(), leaving.reason, leaving.user_id))
+    changes.add(db, reservation_id, moved(timeutils.utcnow(), *why))
     if not case.is_running:
         return
     # On these hosts, the reservation has fewer instances now, but all its servers may still be
