@@ -27,7 +27,7 @@ from warre_blazar.domain.hosts.placing import Wanted
 from warre_blazar.domain.running.backing import Phase
 from warre_blazar.domain.timeline import Span
 from warre_blazar.services import searches
-from warre_blazar.services.moves import for_bookings
+from warre_blazar.services.moves import making_room
 
 HOSTS, ON_EACH = 200, 20
 SIZES = (8, 16, 32, 64)
@@ -81,7 +81,7 @@ def searched(wanted: Wanted) -> int | None:
     quotas = Rule(frozenset({RESOURCE_TYPE}), enforced=False)
     conditions = BookingConditions(_NO_TIME, quotas, moves=MOVES)
     with session.reader() as db:
-        made = for_bookings.search(db, wanted, shape(_VCPUS), conditions)
+        made = making_room.find(db, wanted, conditions, shape(_VCPUS))
     return None if made is None else len(made.placed_again)
 
 

@@ -4,10 +4,8 @@ import datetime
 from typing import NamedTuple
 
 import sqlalchemy as sa
-from oslo_utils import timeutils
 from sqlalchemy.orm import Session
 
-from warre_blazar.db import session
 from warre_blazar.db.tables import (
     backings,
     bookings,
@@ -19,7 +17,6 @@ from warre_blazar.db.tables import (
 from warre_blazar.domain.flavors.flavor import Shape
 from warre_blazar.domain.running import lease_states
 from warre_blazar.domain.running.backing import Phase
-from warre_blazar.domain.timeline import Span
 
 _UNOPENED = (Phase.PLANNED, Phase.MAKING, Phase.MADE)
 
@@ -84,25 +81,3 @@ def read(db: Session, now: datetime.datetime) -> list[Unbegun]:
 
 
 _OTHERS = reservations.alias()
-
-
-def write_unbegun(db: Session, lease_id: str, span: Span) -> None:
-    """Write a lease's row, provided that the lease still waits for its start at the same time.
-
-    A manager that claims the lease for its start, and a request that changes or deletes the lease,
-    write this row too. So none of them can commit at the same time as this transaction.
-
-    :param span: the lease's time, as it was read.
-    :raises session.LostRace: the lease has changed since it was read.
-    """
-    session.write_or_lose(
-        db,
-        leases.update()
-        .where(
-            leases.c.id == lease_id,
-            leases.c.status == lease_states.PENDING,
-            leases.c.start_date == span.start,
-            leases.c.end_date == span.end,
-        )
-        .values(updated_at=timeutils.utcnow()),
-    )

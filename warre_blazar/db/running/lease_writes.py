@@ -26,6 +26,7 @@ from warre_blazar.domain.running.lease import (
     START_EVENT,
     Event,
     Lease,
+    LeaseRow,
 )
 from warre_blazar.domain.running.lease_states import Statuses
 from warre_blazar.domain.timeline import Span
@@ -74,8 +75,12 @@ def compare_and_set_all(db: Session, unchanged: Sequence[Lease], status: str) ->
     write_unchanged(db, unchanged, status=status)
 
 
-def write_unchanged(db: Session, unchanged: Sequence[Lease], **values: Any) -> None:
+def write_unchanged(db: Session, unchanged: Sequence[Lease | LeaseRow], **values: Any) -> None:
     """Write columns of leases, provided that none of the leases has changed since it was read.
+
+    A manager that claims a lease for its start, and a request that changes or deletes a lease,
+    write the lease's row too. So none of them can commit at the same time as this transaction, even
+    if no columns are given.
 
     :raises session.LostRace: one of the leases has changed.
     """

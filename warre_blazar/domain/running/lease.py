@@ -2,6 +2,7 @@
 
 import dataclasses
 import datetime
+from typing import NamedTuple
 
 from warre_blazar import times
 from warre_blazar.domain.running import execution, lease_states
@@ -36,6 +37,14 @@ class LeaseReservation:
     #: Whether the table ``warre_backings`` has a note for the reservation, and the backing isn't
     #: being removed.
     backed: bool
+
+
+class LeaseRow(NamedTuple):
+    """The columns of a lease that must be as they were read when others are written."""
+
+    id: str
+    status: str
+    span: Span
 
 
 @dataclasses.dataclass(frozen=True)

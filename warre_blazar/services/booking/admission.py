@@ -36,7 +36,7 @@ from warre_blazar.errors import exceptions
 from warre_blazar.services.booking import finding_room, quotas
 from warre_blazar.services.booking.quotas import Quota, QuotaStanding
 from warre_blazar.services.hosts import new_hosts
-from warre_blazar.services.moves import for_bookings
+from warre_blazar.services.moves import relocation
 
 
 @dataclasses.dataclass(frozen=True)
@@ -200,9 +200,7 @@ def _write(db: Session, reservation_id: str, decision: BookingDecision) -> str:
         waits.begin_booking(db, request.wait_id, request.project_id, reservation_id)
     if decision.standing:
         generations.increase_project(db, request.project_id, decision.standing.generation)
-    generations.increase_flavor(db, flavor)
-    generations.increase_hosts(db, place.hosts)
-    for_bookings.write(db, place.placed_again, flavor.id)
+    relocation.claim(db, flavor, place.hosts, place.placed_again)
     reservations.insert(
         db,
         {

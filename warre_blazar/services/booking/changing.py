@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session
 
 from warre_blazar import texts
 from warre_blazar.db import generations, session
-from warre_blazar.db.booking import instance_reservations, promises, reservations
+from warre_blazar.db.booking import promises, reservations
 from warre_blazar.db.hosts import allocations
 from warre_blazar.db.messages import outbox
 from warre_blazar.db.records import changes
@@ -26,7 +26,6 @@ from warre_blazar.domain.booking.booking_rules import BookingConditions
 from warre_blazar.domain.booking.quota import Amount
 from warre_blazar.domain.booking.reservation import Reservation
 from warre_blazar.domain.etags import NOT_SAID, Shown, of_reservation
-from warre_blazar.domain.flavors.flavor import Flavor
 from warre_blazar.domain.hosts import placing
 from warre_blazar.domain.records.changes import Change, ChangeKind
 from warre_blazar.domain.running import lease_states
@@ -35,7 +34,7 @@ from warre_blazar.services.booking import change_decision, quotas, shrinking
 from warre_blazar.services.booking.change_decision import ChangeDecision, ProposedChange
 from warre_blazar.services.booking.quotas import Quota
 from warre_blazar.services.hosts import new_hosts
-from warre_blazar.services.moves import for_bookings
+from warre_blazar.services.moves import relocation
 
 
 def move(
@@ -152,15 +151,13 @@ def _move(change: ProposedChange, quota: Quota | None) -> None:
             # The reservation already holds all that it needs.
             if change.count < reservation.instance_count:
                 kept = placing.kept(outcome.held, {}, change.count)
-                flavor = change_decision.flavor_of(db, reservation)
-                _write_place(db, reservation, flavor, kept, change.conditions.user_id)
+                relocation.claim(db, change_decision.flavor_of(db, reservation))
+                _write_place(db, reservation, kept, change.conditions.user_id)
             return
         if outcome.standing:
             generations.increase_project(db, reservation.project_id, outcome.standing.generation)
-        generations.increase_hosts(db, place.hosts)
-        for_bookings.write(db, place.placed_again, place.flavor.id)
-        user_id = change.conditions.user_id
-        _write_place(db, reservation, place.flavor, place.chosen, user_id)
+        relocation.claim(db, place.flavor, place.hosts, place.placed_again)
+        _write_place(db, reservation, place.chosen, change.conditions.user_id)
 
 
 def foresee(
@@ -220,21 +217,14 @@ def _busy(reservation: Reservation) -> exceptions.InvalidState:
 
 
 def _write_place(
-    db: Session,
-    reservation: Reservation,
-    flavor: Flavor,
-    chosen: Mapping[str, int],
-    user_id: str | None,
+    db: Session, reservation: Reservation, chosen: Mapping[str, int], user_id: str | None
 ) -> None:
     """Write the hosts and the number of instances of a changed reservation.
 
     :param chosen: instances by host id.
     :param user_id: the user who changes the reservation.
-    :raises session.LostRace: the flavor was claimed or changed since it was read.
     """
-    generations.increase_flavor(db, flavor)
-    allocations.reallocate(db, reservation.reservation_id, chosen)
-    instance_reservations.set_amounts(db, reservation.reservation_id, reservation.shape, chosen)
+    relocation.write_hosts(db, reservation.reservation_id, reservation.shape, chosen)
     count = sum(chosen.values())
     if count != reservation.instance_count:
         now = timeutils.utcnow()

@@ -20,8 +20,8 @@ from warre_blazar.domain.hosts import placing
 from warre_blazar.domain.hosts.bookable_host import BookableHost
 from warre_blazar.errors import exceptions
 from warre_blazar.services import searches
-from warre_blazar.services.moves import for_bookings
-from warre_blazar.services.moves.for_bookings import PlacedAgain
+from warre_blazar.services.moves import making_room
+from warre_blazar.services.moves.making_room import PlacedAgain
 
 
 @dataclasses.dataclass(frozen=True)
@@ -175,17 +175,9 @@ class Room:
     def _after_placing_again(self) -> Place | None:
         """Find hosts for the booking by placing other reservations again."""
         present, wanted = self._present, self._wanted(self._need.count)
-        if present and present.stays:
-            own = present.reservation.reservation_id
-            made = for_bookings.keep(self._db, wanted, self._conditions, own=own)
-        else:
-            made = for_bookings.search(
-                self._db,
-                wanted,
-                self._need.shape,
-                self._conditions,
-                own=self._own.reservation_id if self._own else None,
-            )
+        among = None if present and present.stays else self._need.shape
+        own = self._own.reservation_id if self._own else None
+        made = making_room.find(self._db, wanted, self._conditions, among, own=own)
         if made is None:
             return None
         elsewhere = made.chosen != (present.hosts if present else {})
@@ -216,7 +208,7 @@ class Room:
                 return most
             own = self._own.reservation_id if self._own else None
             wanted, shape = self._wanted(free), self._need.shape
-            return for_bookings.most(self._db, wanted, shape, self._conditions, own=own, most=most)
+            return making_room.most(self._db, wanted, shape, self._conditions, own=own, most=most)
         held = self._present.hosts
         chosen, _ = self._choose(min(free, sum(held.values())))
         return sum(min(chosen.get(host_id, 0), n) for host_id, n in held.items())

@@ -16,9 +16,8 @@ from oslo_utils import timeutils
 from sqlalchemy.orm import Session
 
 from warre_blazar import times
-from warre_blazar.db import flavors, foreseeing, generations, maintenance, session
-from warre_blazar.db.booking import instance_reservations, reservations
-from warre_blazar.db.hosts import allocations
+from warre_blazar.db import flavors, foreseeing, maintenance, session
+from warre_blazar.db.booking import reservations
 from warre_blazar.db.messages import outbox
 from warre_blazar.db.records import changes
 from warre_blazar.db.running import backings, lease_writes, leases
@@ -40,7 +39,7 @@ from warre_blazar.services.booking.change_decision import ProposedChange
 from warre_blazar.services.hosts import new_hosts
 from warre_blazar.services.maintenance import maintenance_windows as windows
 from warre_blazar.services.messages import notifications
-from warre_blazar.services.moves import for_bookings, relocation
+from warre_blazar.services.moves import relocation
 from warre_blazar.services.slots import free_slots
 
 LOG = logging.getLogger(__name__)
@@ -247,13 +246,9 @@ def _postponed(
         place = decision.place
         if place is None or decision.growth != Amount():
             return None, "its new time would need more quota"
-        generations.increase_hosts(db, place.hosts)
-        generations.increase_flavor(db, place.flavor)
-        for_bookings.write(db, place.placed_again, place.flavor.id)
-        allocations.reallocate(db, reservation.reservation_id, place.chosen)
-        instance_reservations.set_amounts(
-            db, reservation.reservation_id, reservation.shape, place.chosen
-        )
+        relocation.claim(db, place.flavor, place.hosts, place.placed_again)
+        reservation_id, shape = reservation.reservation_id, reservation.shape
+        relocation.write_hosts(db, reservation_id, shape, place.chosen)
         backings.half_close(db, reservation.reservation_id)
         _reschedule(db, reservation, lease, span, over)
         return span, None

@@ -3,15 +3,20 @@
 Several managers may move the same reservation, at the same time or one after the other. Each move
 compares and increases the generations of the flavor and of the hosts, as every booking does. A
 reservation that is on none of the hosts is left where it is.
+
+Most reasons are about all that is on a host: it has failed, it is drained, or a maintenance window
+closes it (``relocate``). Only a booking that finds no room chooses itself which reservations leave
+a host (``making_room``), and moves them in the transaction that books (``claim``).
 """
 
 import dataclasses
 import datetime
 import enum
 import functools
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from oslo_log import log as logging
 from oslo_utils import timeutils
 from sqlalchemy.orm import Session
 
@@ -21,10 +26,11 @@ from warre_blazar.db.hosts import allocations, host_marks
 from warre_blazar.db.messages import outbox
 from warre_blazar.db.moves import failed_hosts
 from warre_blazar.db.records import changes
-from warre_blazar.db.running import backings, leases
+from warre_blazar.db.running import backings, lease_writes, leases
 from warre_blazar.domain import timeline
 from warre_blazar.domain.booking.booking_rules import BookingConditions
 from warre_blazar.domain.booking.reservation import Reservation
+from warre_blazar.domain.flavors.flavor import Flavor, Shape
 from warre_blazar.domain.hosts import placing
 from warre_blazar.domain.hosts.bookable_host import BookableHost
 from warre_blazar.domain.messages import notices
@@ -39,8 +45,10 @@ from warre_blazar.domain.records.changes import (
 from warre_blazar.domain.running import lease_states
 from warre_blazar.domain.running.execution import claim_state
 from warre_blazar.domain.running.lease import Lease
-from warre_blazar.services.moves import for_bookings
-from warre_blazar.services.moves.for_bookings import PlacedAgain
+from warre_blazar.services.moves import making_room
+from warre_blazar.services.moves.making_room import PlacedAgain
+
+LOG = logging.getLogger(__name__)
 
 #: The statuses of leases that nothing is working on.
 _STABLE = (lease_states.PENDING, lease_states.ACTIVE, lease_states.ERROR)
@@ -105,6 +113,40 @@ class Why(NamedTuple):
     user_id: str | None = None
 
 
+def claim(
+    db: Session,
+    flavor: Flavor,
+    hosts: Iterable[BookableHost] = (),
+    placed_again: Sequence[PlacedAgain] = (),
+) -> None:
+    """Claim a flavor and hosts for instances, and move the reservations that make room for them.
+
+    :param hosts: all hosts that the instances or one of the reservations get or leave.
+    :raises session.LostRace: one of all these has changed since it was read.
+    """
+    claimed = {each.flavor.id: each.flavor for each in placed_again} | {flavor.id: flavor}
+    for _, each_flavor in sorted(claimed.items()):
+        generations.increase_flavor(db, each_flavor)
+    generations.increase_hosts(db, hosts)
+    if not placed_again:
+        return
+    lease_writes.write_unchanged(db, [each.lease for each in placed_again])
+    for each in placed_again:
+        reservation_id = each.unbegun.reservation_id
+        write_hosts(db, reservation_id, each.unbegun.shape, each.chosen)
+        changes.add(db, reservation_id, moved(timeutils.utcnow(), MoveReason.MADE_ROOM))
+    LOG.info("%s reservations were moved to make room for another", len(placed_again))
+
+
+def write_hosts(db: Session, reservation_id: str, shape: Shape, chosen: Mapping[str, int]) -> None:
+    """Write a reservation's hosts, which the caller has claimed.
+
+    :param chosen: instances by host id.
+    """
+    allocations.reallocate(db, reservation_id, chosen)
+    instance_reservations.set_amounts(db, reservation_id, shape, chosen)
+
+
 @session.retried
 def relocate(
     what: str,
@@ -135,9 +177,17 @@ def relocate(
             return Relocated(MoveResult.BUSY)
         place = _elsewhere(db, case, conditions, now)
         chosen = _merged(case, place.chosen)
-        _write_flags(db, case, place, chosen)
+        flags = _flags(db, case, place, chosen)
+        if place.chosen or flags != case.flags:
+            # At the same moment, another manager may heal the reservation, or an update of the
+            # lease may give it other hosts. The first of these transactions to commit increases the
+            # flavor's generation, so the other transactions are tried again.
+            flavor_id = case.reservation.flavor_id
+            flavor = flavors.get_many(db, {flavor_id})[flavor_id]
+            claim(db, flavor, place.hosts, place.placed_again)
+            _write_flags(db, case, flags)
         if place.chosen:
-            _write_hosts(db, case, place, chosen, why)
+            _write_moved(db, case, chosen, why)
         return _result(case, place)
 
 
@@ -153,6 +203,11 @@ class _Case:
     held: Mapping[str, int]
     #: The instances that are to get other hosts, by the id of their present host.
     to_leave: Mapping[str, int]
+
+    @property
+    def flags(self) -> "_Flags":
+        """The reservation's flags before the move."""
+        return _Flags(self.reservation.missing_resources, self.reservation.resources_changed)
 
     @property
     def is_busy(self) -> bool:
@@ -234,14 +289,8 @@ def _elsewhere(
     )
     chosen, room = placing.choose(candidates, wanted, complete)
     if room < count:
-        made = for_bookings.search(
-            db,
-            wanted,
-            reservation.shape,
-            conditions,
-            stays=reservation.reservation_id,
-            only=[host.id for host in candidates],
-        )
+        among, stays = [host.id for host in candidates], reservation.reservation_id
+        made = making_room.find(db, wanted, conditions, among, stays=stays)
         if made:
             return _Place(made.hosts, made.chosen, len(candidates), taken, made.placed_again)
     if reservation.affinity and room < count:
@@ -277,34 +326,32 @@ def _merged(case: _Case, chosen: Mapping[str, int]) -> dict[str, int]:
     return merged
 
 
-def _write_flags(db: Session, case: _Case, place: _Place, chosen: Mapping[str, int]) -> None:
-    """Write the reservation's flags after the move, unless nothing changes.
+class _Flags(NamedTuple):
+    """Blazar's flags of a reservation."""
+
+    missing_resources: bool
+    resources_changed: bool
+
+
+def _flags(db: Session, case: _Case, place: _Place, chosen: Mapping[str, int]) -> _Flags:
+    """Find out the reservation's flags after the move, and note how many instances are missing.
 
     :param chosen: instances by host id after the move.
     """
     reservation = case.reservation
     missing = sum(n for host_id, n in chosen.items() if host_id in case.failed)
-    changed = reservation.resources_changed or (case.is_running and bool(place.chosen))
-    before = (reservation.missing_resources, reservation.resources_changed)
     if missing or reservation.missing_resources:
         _note_missing(db, reservation.reservation_id, missing)
-    if not place.chosen and before == (missing > 0, changed):
-        return
-    # At the same moment, another manager may heal the reservation, or an update of the lease may
-    # give the reservation other hosts. The first of these transactions to commit increases the
-    # flavor's generation, so the other transactions are tried again.
-    flavor = flavors.get_many(db, {reservation.flavor_id})[reservation.flavor_id]
-    generations.increase_flavor(db, flavor)
-    if missing and not reservation.missing_resources:
+    is_changed = reservation.resources_changed or (case.is_running and bool(place.chosen))
+    return _Flags(missing > 0, is_changed)
+
+
+def _write_flags(db: Session, case: _Case, flags: _Flags) -> None:
+    reservation_id = case.reservation.reservation_id
+    if flags.missing_resources and not case.flags.missing_resources:
         lost = News(notices.Kind.HOST_LOST, timeutils.utcnow())
-        outbox.add(db, outbox.of_reservations([reservation.reservation_id]), lost)
-    failed_hosts.set_flags(
-        db,
-        case.lease,
-        reservation.reservation_id,
-        missing_resources=missing > 0,
-        resources_changed=changed,
-    )
+        outbox.add(db, outbox.of_reservations([reservation_id]), lost)
+    failed_hosts.set_flags(db, case.lease, reservation_id, **flags._asdict())
 
 
 def _note_missing(db: Session, reservation_id: str, missing: int) -> None:
@@ -316,19 +363,13 @@ def _note_missing(db: Session, reservation_id: str, missing: int) -> None:
         changes.note(db, reservation_id, noted)
 
 
-def _write_hosts(
-    db: Session, case: _Case, place: _Place, chosen: Mapping[str, int], why: Why
-) -> None:
+def _write_moved(db: Session, case: _Case, chosen: Mapping[str, int], why: Why) -> None:
     """Write a reservation's hosts after a move, and mark the reservation as not completely open.
 
     :param chosen: instances by host id after the move.
     """
     reservation_id = case.reservation.reservation_id
-    generations.increase_hosts(db, place.hosts)
-    # The reservation's own flavor was claimed with its flags.
-    for_bookings.write(db, place.placed_again, case.reservation.flavor_id)
-    allocations.reallocate(db, reservation_id, chosen)
-    instance_reservations.set_amounts(db, reservation_id, case.reservation.shape, chosen)
+    write_hosts(db, reservation_id, case.reservation.shape, chosen)
     backings.half_close(db, reservation_id)
     changes.add(db, reservation_id, moved(timeutils.utcnow(), *why))
     if not case.is_running:

@@ -14,7 +14,7 @@ from warre_blazar.domain.flavors.request_groups import PlacementRequest
 from warre_blazar.domain.hosts.bookable_host import BookableHost
 from warre_blazar.domain.slots.free_time import Question, Supply
 from warre_blazar.domain.timeline import Span
-from warre_blazar.services.moves import for_bookings
+from warre_blazar.services.moves import making_room
 
 
 def of_flavor(db: Session, flavor: Flavor, question: Question, span: Span) -> Supply:
@@ -68,14 +68,14 @@ def _with_vacating(
     db: Session, offered: Sequence[Flavor], question: Question, span: Span
 ) -> Supply:
     """The same as ``of_flavors``, if other reservations may be placed again."""
-    found, claims = for_bookings.everything(db, question.cleaning, question.device_rules)
+    found, claims = making_room.everything(db, question.cleaning, question.device_rules)
     own = question.own.reservation.reservation_id if question.own else None
     return Supply(
         found,
         claims,
         maintenance.closing_each(db, span),
         _booked(db, offered, question, span),
-        for_bookings.vacating(db, found, question.moves, own),
+        making_room.room(db, found, question.moves, own),
         unread=_unread(found),
     )
 
