@@ -114,7 +114,11 @@ def reservation_rows(
             tables.bookings,
             {
                 "id": reservation,
+                "live_id": reservation,
                 "reservation_id": reservation,
+                "lease_id": lease,
+                "project_id": "bench",
+                "user_id": "bench",
                 "flavor_id": flavor,
                 "instance_count": 1,
                 "shape": shape,
@@ -159,8 +163,8 @@ def remove(db: sa.Connection) -> None:
     db.execute(lease.delete().where(lease.c.project_id == "bench"))
     marked = tables.flavors.c.name.startswith(_MARK)
     flavors = sa.select(tables.flavors.c.id).where(marked)
-    # The manager has written there that these leases were deleted.
-    db.execute(tables.history.delete().where(tables.history.c.flavor_id.in_(flavors)))
+    # The past ones, which stay when their leases are deleted.
+    db.execute(tables.bookings.delete().where(tables.bookings.c.flavor_id.in_(flavors)))
     db.execute(tables.flavors.delete().where(marked))
 
 

@@ -52,7 +52,11 @@ def _past(
     start = end - datetime.timedelta(hours=1 + number % 100)
     dates = {"start_date": start, "end_date": end, "updated_at": end}
     whose = {"project_id": world.PROJECT, "user_id": "user", "trust_id": "trust"}
-    ours = {"id": reservation, "reservation_id": reservation, "flavor_id": flavor.id}
+    ours = {
+        **dict.fromkeys(("id", "live_id", "reservation_id"), reservation),
+        **{"lease_id": lease, "project_id": world.PROJECT, "user_id": "user"},
+        **{"flavor_id": flavor.id, "start_date": start, "end_date": end},
+    }
     events = [
         {
             "id": str(uuid.uuid4()),

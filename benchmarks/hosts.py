@@ -178,7 +178,11 @@ def reservation_rows(
     if ours:
         values = {
             "id": reservation,
+            "live_id": reservation,
             "reservation_id": reservation,
+            "lease_id": lease,
+            "project_id": "project",
+            "user_id": "user",
             "flavor_id": flavor,
             "instance_count": 1,
             "shape": shape.to_json(),

@@ -41,7 +41,11 @@ def fill(db: sa.Connection, project: str, count: int, status: str, flavor: str) 
             start = _FIRST + datetime.timedelta(hours=number)
             ours = {
                 "id": reservation,
+                "live_id": reservation,
                 "reservation_id": reservation,
+                "lease_id": lease,
+                "project_id": project,
+                "user_id": "user",
                 "flavor_id": flavor,
                 "instance_count": 1 + number % 3,
                 "shape": _SHAPE,

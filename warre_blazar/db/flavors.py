@@ -266,7 +266,7 @@ def claims_of(db: Session, flavor_id: str, window: Span) -> list[Claim]:
         sa.select(leases.c.start_date, leases.c.end_date, bookings.c.instance_count)
         .select_from(bookings_in_leases)
         .where(
-            bookings.c.flavor_id == flavor_id,
+            _is_live(flavor_id),
             reservations.c.status == "deleted",
             ~held,
             leases.c.start_date < window.end,
@@ -279,7 +279,7 @@ def claims_of(db: Session, flavor_id: str, window: Span) -> list[Claim]:
 
 def hosts_of_shapes(db: Session, flavor_id: str) -> list[str]:
     """The shapes of a flavor's reservations that hold hosts, as JSON. Each shape occurs once."""
-    query = sa.select(bookings.c.shape).where(bookings.c.flavor_id == flavor_id, _held()).distinct()
+    query = sa.select(bookings.c.shape).where(_held_by(flavor_id)).distinct()
     return sorted(db.scalars(query))
 
 
@@ -288,7 +288,7 @@ def count_of_shape(db: Session, flavor_id: str, shape: str) -> int:
     query = (
         sa.select(sa.func.count())
         .select_from(bookings)
-        .where(bookings.c.flavor_id == flavor_id, bookings.c.shape == shape, _held())
+        .where(_held_by(flavor_id), bookings.c.shape == shape)
     )
     return int(db.execute(query).scalar_one())
 
@@ -298,7 +298,7 @@ def replace_shape(db: Session, flavor_id: str, before: str, after: Shape) -> Non
 
     :param before: the old shape, as ``holding_hosts`` returned it.
     """
-    these = (bookings.c.flavor_id == flavor_id, bookings.c.shape == before, _held())
+    these = (_held_by(flavor_id), bookings.c.shape == before)
     db.execute(bookings.update().where(*these).values(shape=after.to_json()))
 
 
@@ -306,12 +306,19 @@ def hosts_of_flavor(db: Session, flavor_id: str) -> set[str]:
     """The ids of the hosts that a flavor's reservations hold."""
     query = (
         sa.select(allocations.c.compute_host_id)
-        .join(bookings, bookings.c.reservation_id == allocations.c.reservation_id)
-        .where(bookings.c.flavor_id == flavor_id)
+        .join(bookings, bookings.c.live_id == allocations.c.reservation_id)
+        .where(_is_live(flavor_id))
         .distinct()
     )
     return set(db.scalars(query))
 
 
-def _held() -> sa.ColumnElement[bool]:
-    return sa.exists().where(allocations.c.reservation_id == bookings.c.reservation_id)
+def _held_by(flavor_id: str) -> sa.ColumnElement[bool]:
+    """The condition that a reservation is of a flavor, and holds hosts."""
+    held = sa.exists().where(allocations.c.reservation_id == bookings.c.live_id)
+    return sa.and_(_is_live(flavor_id), held)
+
+
+def _is_live(flavor_id: str) -> sa.ColumnElement[bool]:
+    """The condition that a reservation is of a flavor, and isn't past."""
+    return sa.and_(bookings.c.flavor_id == flavor_id, bookings.c.live_id.is_not(None))

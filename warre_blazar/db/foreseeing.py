@@ -16,7 +16,7 @@ from sqlalchemy.orm import Session
 
 from warre_blazar import times
 from warre_blazar.db import clock, session, tables
-from warre_blazar.db.tables import bookings, flavors, history, leases, reservations
+from warre_blazar.db.tables import bookings, flavors, leases, reservations
 
 R = TypeVar("R")
 
@@ -94,8 +94,9 @@ def _present(db: Session, cleaning: datetime.timedelta) -> Iterator[tuple[sa.Tab
         query = sa.select(table)
         if table is leases:
             query = query.where(lasting)
-        elif table is history:
-            query = query.where(history.c.end_date > since)
+        elif table is bookings:
+            past = sa.and_(bookings.c.live_id.is_(None), bookings.c.end_date > since)
+            query = query.where(sa.or_(bookings.c.live_id.in_(reservation_ids), past))
         elif "lease_id" in table.c:
             query = query.where(table.c.lease_id.in_(lease_ids))
         elif "reservation_id" in table.c:

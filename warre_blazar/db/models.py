@@ -109,21 +109,26 @@ flavor_projects = sa.Table(
     ),
 )
 
-# What Blazar doesn't store about a flavor:slot reservation. Several reservations may have the same
-# name, which not every version of Blazar allows for leases. So the name is here.
+# All flavor:slot reservations, the past ones too, and what Blazar doesn't store about them. A
+# reservation is live as long as Blazar has it. Once Blazar has deleted it, only this row tells what
+# it was. Several reservations may have the same name, which not every version of Blazar allows for
+# leases. So the name is here.
 bookings = sa.Table(
     "warre_reservations",
     metadata,
     sa.Column("id", string(64), primary_key=True),
-    # The reservation in Blazar's table. When Blazar's row is deleted, this row is deleted too,
-    # which frees the slots.
+    # The reservation in Blazar's table. NULL if the reservation is past. If Blazar's row is deleted
+    # while this column names it, as after a booking that has failed, this row is deleted too.
     sa.Column(
-        "reservation_id",
-        sa.String(36),
-        sa.ForeignKey("reservations.id", ondelete="CASCADE"),
-        nullable=False,
-        unique=True,
+        "live_id", sa.String(36), sa.ForeignKey("reservations.id", ondelete="CASCADE"), unique=True
     ),
+    # The id that the reservation has or had in Blazar's table. NULL if the reservation had ended
+    # before it was imported from Warre.
+    sa.Column("reservation_id", sa.String(36), unique=True),
+    # The lease, and whose it is. These never change. Those of a past reservation may be unknown.
+    sa.Column("lease_id", string(64)),
+    sa.Column("project_id", sa.String(255)),
+    sa.Column("user_id", sa.String(255)),
     sa.Column("flavor_id", string(64), sa.ForeignKey("warre_flavors.id"), nullable=False),
     sa.Column("instance_count", sa.Integer, nullable=False),
     # The name that users give the reservation. It needn't be unique.
@@ -164,12 +169,32 @@ bookings = sa.Table(
     # When its user was last warned that it is idle.
     sa.Column("idle_warned_at", sa.DateTime),
     sa.Column("look_error", text()),
+    # The final times. NULL as long as the reservation hasn't ended: its lease has its times.
+    sa.Column("start_date", sa.DateTime),
+    sa.Column("end_date", sa.DateTime),
+    # What else Blazar's rows had when they were deleted: the last state, one of
+    # ``domain.booking.reservation_states``, and more. NULL as long as there is no last state.
+    sa.Column("status", sa.String(16)),
+    sa.Column("affinity", sa.Boolean),
+    sa.Column("compute_flavor", string(64)),
+    # NULL if the reservation isn't deleted.
+    sa.Column("deleted_at", sa.DateTime),
+    # NULL if no user requested the deletion.
+    sa.Column("deleted_by", sa.String(255)),
 )
 
 sa.Index("ix_warre_reservations_name", bookings.c.name)
 sa.Index("ix_warre_reservations_series", bookings.c.series_id)
 # For queries of the few reservations that have a promise.
 sa.Index("ix_warre_reservations_claim", bookings.c.claim_end, bookings.c.claim_start)
+# For queries of a flavor's live reservations. Without this index they would read the past ones.
+sa.Index("ix_warre_reservations_flavor", bookings.c.flavor_id, bookings.c.live_id)
+# For lists. Reservations that haven't ended have no end here, so a list of those that end after a
+# time reads no others.
+sa.Index("ix_warre_reservations_project", bookings.c.project_id, bookings.c.end_date)
+sa.Index("ix_warre_reservations_user", bookings.c.user_id, bookings.c.end_date)
+sa.Index("ix_warre_reservations_end", bookings.c.deleted_at, bookings.c.end_date)
+sa.Index("ix_warre_reservations_of_lease", bookings.c.lease_id)
 
 # What is noted about each host: its generation, and why it can't be booked. Blazar's column
 # ``reservable`` can't be such a mark: Blazar sets it to true again if the host is up and enabled in

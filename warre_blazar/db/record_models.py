@@ -4,47 +4,6 @@ import sqlalchemy as sa
 
 from warre_blazar.db.models import counted_id, long_text, metadata, string, text
 
-# Reservations that aren't in Blazar's tables: deleted reservations, and reservations that had ended
-# before they were imported from Warre.
-history = sa.Table(
-    "warre_history",
-    metadata,
-    sa.Column("id", string(64), primary_key=True),
-    # The ids that Blazar's reservation and lease had.
-    sa.Column("reservation_id", sa.String(36)),
-    sa.Column("lease_id", sa.String(64)),
-    sa.Column("flavor_id", string(64), sa.ForeignKey("warre_flavors.id"), nullable=False),
-    sa.Column("instance_count", sa.Integer, nullable=False),
-    sa.Column("affinity", sa.Boolean),
-    sa.Column("name", string(255)),
-    sa.Column("note", text()),
-    sa.Column("contact", string(255)),
-    sa.Column("timezone", sa.String(64)),
-    # What was chosen to be done with the servers before the end. NULL: what the flavor says.
-    sa.Column("before_end", sa.String(16)),
-    sa.Column("series_id", sa.String(36)),
-    sa.Column("shape", text(), nullable=False),
-    sa.Column("start_date", sa.DateTime, nullable=False),
-    sa.Column("end_date", sa.DateTime, nullable=False),
-    # The same type as in Blazar's leases, so that a listing can sort the rows of both tables
-    # together.
-    sa.Column("project_id", sa.String(255)),
-    sa.Column("user_id", sa.String(255)),
-    # The reservation's last state: the state that it had when it was deleted or imported.
-    sa.Column("status", sa.String(16), nullable=False),
-    sa.Column("status_reason", text()),
-    sa.Column("compute_flavor", string(64)),
-    sa.Column("created_at", sa.DateTime, nullable=False),
-    # NULL if the reservation has ended and nobody has deleted it.
-    sa.Column("deleted_at", sa.DateTime),
-    # NULL if no user requested the deletion.
-    sa.Column("deleted_by", sa.String(255)),
-)
-
-sa.Index("ix_warre_history_project", history.c.project_id, history.c.start_date)
-sa.Index("ix_warre_history_end", history.c.end_date)
-sa.Index("ix_warre_history_series", history.c.series_id)
-
 # What ``warre-blazar-manage import-warre`` has imported, so that the import can be undone.
 imported = sa.Table(
     "warre_imported",

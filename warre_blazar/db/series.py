@@ -15,7 +15,7 @@ from warre_blazar import times
 from warre_blazar.db import session
 from warre_blazar.db.booking import reservations
 from warre_blazar.db.sql_functions import seconds_between, utc_now
-from warre_blazar.db.tables import bookings, history, series
+from warre_blazar.db.tables import bookings, series
 from warre_blazar.domain.booking import reservation_states
 from warre_blazar.domain.booking.labels import Labels
 from warre_blazar.domain.booking.reservation import Reservation
@@ -187,14 +187,14 @@ def left_to_delete(db: Session, item: BookedSeries) -> list[Reservation]:
 
 def count(db: Session, item: BookedSeries) -> int:
     """How many reservations the present request to a series has booked, without deleted ones."""
-    query = sa.select(sa.func.count()).select_from(bookings)
-    return db.execute(query.where(bookings.c.series_work == item.work_id)).scalar_one()
+    these = (bookings.c.series_work == item.work_id, bookings.c.live_id.is_not(None))
+    query = sa.select(sa.func.count()).select_from(bookings).where(*these)
+    return db.execute(query).scalar_one()
 
 
 def forget_old(db: Session, before: datetime.datetime) -> int:
-    """Delete series that have no reservation any more, also no record, and return their number."""
+    """Delete series of which no reservation is stored any more, and return their number."""
     kept = sa.select(bookings.c.series_id).where(bookings.c.series_id.is_not(None))
-    recorded = sa.select(history.c.series_id).where(history.c.series_id.is_not(None))
     resting = (SeriesStatus.BOOKED.value, SeriesStatus.ENDED.value)
     return session.changed(
         db,
@@ -202,6 +202,5 @@ def forget_old(db: Session, before: datetime.datetime) -> int:
             series.c.created_at < before,
             series.c.status.in_(resting),
             series.c.id.not_in(kept),
-            series.c.id.not_in(recorded),
         ),
     )

@@ -2,8 +2,9 @@
 
 There are two tables of reservations. ``reservations`` is Blazar's table of the reservations of all
 leases. ``bookings`` is this package's table. For each flavor:slot reservation in Blazar's table,
-``bookings`` has a row with the flavor and the number of instances. The columns of this package's
-tables are defined in ``models`` and ``record_models``.
+``bookings`` has a row with the flavor and the number of instances. It keeps the rows of past
+reservations, which Blazar has deleted. The columns of this package's tables are defined in
+``models`` and ``record_models``.
 """
 
 from blazar.db.sqlalchemy import models as blazar
@@ -31,7 +32,6 @@ backings = models.backings
 changes = record_models.changes
 channels = record_models.channels
 executions = models.executions
-history = record_models.history
 idempotency_keys = models.idempotency_keys
 host_providers = models.host_providers
 imported = record_models.imported
@@ -58,7 +58,12 @@ tallies = record_models.tallies
 host_generations = models.host_generations
 project_generations = models.project_generations
 
-#: Each row of ``bookings``, joined with its reservation and its lease in Blazar's tables.
-bookings_in_leases = bookings.join(
-    reservations, reservations.c.id == bookings.c.reservation_id
-).join(leases, leases.c.id == reservations.c.lease_id)
+#: Each live row of ``bookings``, joined with its reservation and its lease in Blazar's tables.
+bookings_in_leases = bookings.join(reservations, reservations.c.id == bookings.c.live_id).join(
+    leases, leases.c.id == reservations.c.lease_id
+)
+
+#: Each row of ``bookings``. Those of past reservations have no reservation and no lease.
+all_bookings = bookings.outerjoin(reservations, reservations.c.id == bookings.c.live_id).outerjoin(
+    leases, leases.c.id == reservations.c.lease_id
+)

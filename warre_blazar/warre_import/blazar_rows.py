@@ -30,7 +30,6 @@ from warre_blazar.db.tables import (
     executions,
     flavor_projects,
     flavors,
-    history,
     imported,
     instance_reservations,
     leases,
@@ -54,7 +53,7 @@ _TABLES = {
     "flavors": (flavors,),
     "flavor_projects": (flavor_projects,),
     "windows": (maintenance_windows,),
-    "reservations": (bookings, history),
+    "reservations": (bookings,),
 }
 
 _Columns = Mapping[str, Any]
@@ -78,9 +77,9 @@ def failed_records(db: Session, ids: Collection[str]) -> dict[str, bool]:
     :returns: by id, whether a user has deleted the record since.
     """
     query = (
-        sa.select(history.c.id, history.c.deleted_at.is_not(None))
-        .join(imported, imported.c.id == history.c.id)
-        .where(imported.c.kind == "past", history.c.id.in_(ids), history.c.status == ERROR)
+        sa.select(bookings.c.id, bookings.c.deleted_at.is_not(None))
+        .join(imported, imported.c.id == bookings.c.id)
+        .where(imported.c.kind == "past", bookings.c.id.in_(ids), bookings.c.status == ERROR)
     )
     return {record_id: bool(deleted) for record_id, deleted in db.execute(query)}
 
@@ -222,7 +221,11 @@ def adopt(db: Session, adopted: Sequence[Adoption], now: datetime.datetime) -> N
         [
             {
                 "id": adoption.id,
+                "live_id": adoption.reservation.id,
                 "reservation_id": adoption.reservation.id,
+                "lease_id": adoption.lease.id,
+                "project_id": adoption.lease.project_id,
+                "user_id": adoption.user_id,
                 "flavor_id": adoption.flavor_id,
                 "instance_count": adoption.row.amount,
                 "shape": adoption.shape.to_json(),
@@ -290,8 +293,8 @@ def _set_columns(db: Session, table: sa.Table, values: Mapping[str, _Columns]) -
 
 
 def remove_records(db: Session, ids: Collection[str]) -> None:
-    """Remove imported records, whose reservations are adopted now."""
-    db.execute(history.delete().where(history.c.id.in_(ids)))
+    """Remove imported past reservations, which are adopted now."""
+    db.execute(bookings.delete().where(bookings.c.id.in_(ids), bookings.c.live_id.is_(None)))
     db.execute(imported.delete().where(imported.c.kind == "past", imported.c.id.in_(ids)))
 
 
@@ -335,25 +338,28 @@ def executed(db: Session) -> list[str]:
 def booked_since(db: Session) -> list[str]:
     """The ids of reservations of imported flavors that weren't imported themselves.
 
-    Adopted reservations that have a record by now are among them.
+    Adopted reservations that are past by now are among them.
     """
     of_flavors = sa.select(imported.c.id).where(imported.c.kind == "flavor")
     found: list[str] = []
-    # One kind for each table, so that MariaDB looks up each row by the key of ``warre_imported``.
-    for table, kind in ((bookings, "reservation"), (history, "past")):
-        is_imported = sa.exists().where(imported.c.kind == kind, imported.c.id == table.c.id)
-        these = (table.c.flavor_id.in_(of_flavors), sa.not_(is_imported))
-        found += db.scalars(sa.select(table.c.id).where(*these))
+    # One kind for each query, so that MariaDB looks up each row by the key of ``warre_imported``.
+    for is_of_kind, kind in (
+        (bookings.c.live_id.is_not(None), "reservation"),
+        (bookings.c.live_id.is_(None), "past"),
+    ):
+        is_imported = sa.exists().where(imported.c.kind == kind, imported.c.id == bookings.c.id)
+        these = (bookings.c.flavor_id.in_(of_flavors), is_of_kind, sa.not_(is_imported))
+        found += db.scalars(sa.select(bookings.c.id).where(*these))
     return sorted(found)
 
 
 def deleted_records(db: Session) -> list[str]:
-    """The ids of imported records that a user has deleted since the import."""
+    """The ids of imported past reservations that a user has deleted since the import."""
     query = (
-        sa.select(history.c.id)
-        .join(imported, imported.c.id == history.c.id)
-        .where(imported.c.kind == "past", history.c.deleted_at.is_not(None))
-        .order_by(history.c.id)
+        sa.select(bookings.c.id)
+        .join(imported, imported.c.id == bookings.c.id)
+        .where(imported.c.kind == "past", bookings.c.deleted_at.is_not(None))
+        .order_by(bookings.c.id)
     )
     return list(db.scalars(query))
 
@@ -396,7 +402,7 @@ def remove(db: Session) -> None:
     All rows of ``warre_imported`` are removed too.
     """
     for kind, table in (
-        ("past", history),
+        ("past", bookings),
         ("access", flavor_projects),
         ("window", maintenance_windows),
         ("flavor", flavors),

@@ -89,7 +89,7 @@ class Adoption:
 class Past:
     """A reservation of Warre's that has ended and goes to the history."""
 
-    #: The columns of ``warre_history`` with their values.
+    #: The columns of ``warre_reservations`` with their values.
     columns: Mapping[str, Any]
     remarks: tuple[str, ...]
 

@@ -14,7 +14,7 @@ _TRACES = {
     "reservations": "id",
     "instance_reservations": "reservation_id",
     "computehost_allocations": "reservation_id",
-    "warre_reservations": "reservation_id",
+    "warre_reservations": "live_id",
     "warre_backings": "reservation_id",
 }
 #: The tables that have only generations or heartbeats, change in the background, have what a

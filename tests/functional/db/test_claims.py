@@ -1,17 +1,21 @@
-"""What reading claims costs on MariaDB: reservations that are over aren't read.
+"""What reading claims and lists costs on MariaDB: reservations that are over aren't read.
 
 MariaDB counts the rows that a session reads. These tests run on MariaDB only.
 """
 
 import datetime
 import uuid
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
 
 from tests.fakes.cloud import Cloud
 from tests.functional.db import world
-from warre_blazar.db import session, tables
+from warre_blazar.db import flavors, session, tables
+from warre_blazar.db.booking import reservations
+from warre_blazar.db.booking.reservations import Filter
 from warre_blazar.db.hosts import allocations
 
 pytestmark = pytest.mark.parametrize("kind", ["mariadb"], indirect=True, scope="session")
@@ -47,11 +51,15 @@ def add_past(database: sa.Engine, flavor_id: str, count: int) -> None:
             db.execute(
                 tables.bookings.insert().values(
                     id=ids["reservation"],
+                    live_id=ids["reservation"],
                     reservation_id=ids["reservation"],
                     flavor_id=flavor_id,
                     instance_count=1,
+                    project_id=world.PROJECT,
                     shape="{}",
                     created_at=start,
+                    start_date=start,
+                    end_date=start + day,
                 )
             )
     with database.connect() as db:
@@ -59,11 +67,25 @@ def add_past(database: sa.Engine, flavor_id: str, count: int) -> None:
         db.execute(sa.text(f"ANALYZE TABLE {names}")).all()
 
 
-def rows_read(flavor) -> int:
-    """The number of rows, of tables and of indexes, that a look at all hosts reads."""
+def add_deleted(database: sa.Engine, flavor_id: str, count: int) -> None:
+    """Add reservations that ended long ago, and whose leases were deleted then."""
+    day = datetime.timedelta(days=1)
+    same = {"flavor_id": flavor_id, "instance_count": 1, "shape": "{}", "status": "COMPLETE"}
+    with database.begin() as db:
+        for number in range(count):
+            start, record_id = world.LONG_AGO + number * day, uuid.uuid4().hex
+            dates = {"start_date": start, "end_date": start + day, "deleted_at": start + day}
+            ids = {"id": record_id, "reservation_id": record_id, "project_id": world.PROJECT}
+            values = {**ids, **dates, **same, "created_at": start}
+            db.execute(tables.bookings.insert().values(values))
+        db.execute(sa.text(f"ANALYZE TABLE {tables.bookings.name}")).all()
+
+
+def rows_read(look: Callable[[sa.orm.Session], Any]) -> int:
+    """The number of rows, of tables and of indexes, that something reads."""
     with session.reader() as db:
         before = _counted(db)
-        allocations.booked_hosts(db, flavor.id, flavor.shape, SPAN)
+        look(db)
         return _counted(db) - before
 
 
@@ -76,7 +98,38 @@ def test_look_at_hosts_reads_no_reservation_that_is_over(database: sa.Engine, cl
     world.add_host(cloud, "a")
     flavor = world.add_flavor(slots=9)
     world.book(world.request(flavor, SPAN))
-    add_past(database, flavor.id, 300)
-    few = rows_read(flavor)
-    add_past(database, flavor.id, 300)
-    assert rows_read(flavor) - few < 30
+
+    def look(db: sa.orm.Session) -> Any:
+        return allocations.booked_hosts(db, flavor.id, flavor.shape, SPAN)
+
+    for add in (add_past, add_deleted):
+        add(database, flavor.id, 300)
+        few = rows_read(look)
+        add(database, flavor.id, 300)
+        assert rows_read(look) - few < 30
+
+
+def test_questions_about_a_flavor_read_no_past_reservation(database: sa.Engine, cloud: Cloud):
+    world.add_host(cloud, "a")
+    flavor = world.add_flavor(slots=9)
+    world.book(world.request(flavor, SPAN))
+    add_deleted(database, flavor.id, 600)
+    for look in (reservations.live_count, flavors.hosts_of_shapes, flavors.hosts_of_flavor):
+        assert rows_read(lambda db, look=look: look(db, flavor.id)) < 60
+
+
+@pytest.mark.parametrize("add", [add_past, add_deleted])
+@pytest.mark.parametrize("project_id", [None, world.PROJECT])
+def test_list_from_now_on_reads_no_reservation_that_has_ended(
+    database: sa.Engine, cloud: Cloud, add: Callable[..., None], project_id: str | None
+):
+    world.add_host(cloud, "a")
+    flavor = world.add_flavor(slots=9)
+    booked = world.book(world.request(flavor, SPAN))
+    add(database, flavor.id, 600)
+    wanted = Filter(project_id=project_id, after=world.NOW)
+    found: list[Any] = []
+    number = rows_read(lambda db: found.append(reservations.listing(db, wanted, limit=20)))
+    ((page, total),) = found
+    assert ([each.id for each in page], total) == ([booked.reservation_id], 1)
+    assert number < 60

@@ -54,7 +54,24 @@ def test_lease_that_is_over_is_removed_after_the_given_days(database: sa.Engine,
     assert rows(database) == before
     assert history.purge(later, 10) == Purged(leases=1)
     assert rows(database) == {}
-    assert "warre_history" not in databases.dump(database)
+
+
+def test_times_are_written_at_the_end(database: sa.Engine, cloud: Cloud):
+    world.add_host(cloud, "a")
+    world.book(world.request(world.add_flavor(), SPAN))
+    table = tables.bookings.c
+    manager, times = Manager(), sa.select(table.start_date, table.end_date, table.status)
+    for moment, written in ((SPAN.start, (None, None)), (SPAN.end, (SPAN.start, SPAN.end))):
+        manager.run(moment)
+        with session.reader() as db:
+            assert db.execute(times).one() == (*written, None)
+
+
+def test_lease_that_is_deleted_unknown_to_this_package_leaves_nothing(
+    database: sa.Engine, cloud: Cloud, over: world.Lease
+):
+    db_api.lease_destroy(over.id)
+    assert rows(database) == {}
 
 
 def test_leases_that_are_not_over_or_not_ours_alone_stay(
@@ -98,7 +115,7 @@ def _add_record(record_id: str, **changes: object) -> None:
             **{"start_date": SPAN.start, "end_date": SPAN.end, "status": "COMPLETE"},
             **{"created_at": SPAN.start, **changes},
         }
-        db.execute(tables.history.insert().values(**values))
+        db.execute(tables.bookings.insert().values(**values))
 
 
 def test_age_of_a_record_counts_from_the_deletion_or_else_from_the_end(cloud: Cloud):
@@ -107,14 +124,14 @@ def test_age_of_a_record_counts_from_the_deletion_or_else_from_the_end(cloud: Cl
     _add_record("deleted lately", deleted_at=SPAN.end + 20 * DAY)
     assert history.purge(SPAN.end + 25 * DAY, 10) == Purged(records=1)
     with session.reader() as db:
-        assert db.scalars(sa.select(tables.history.c.id)).all() == ["deleted lately"]
+        assert db.scalars(sa.select(tables.bookings.c.id)).all() == ["deleted lately"]
 
 
 def test_lease_deleted_by_blazar_leaves_a_record(cloud: Cloud, over: world.Lease):
     change_records.register_deletions()
     db_api.lease_destroy(over.id)
     with session.reader() as db:
-        (record,) = db.execute(sa.select(tables.history)).mappings()
+        (record,) = db.execute(sa.select(tables.bookings)).mappings()
     assert (record["lease_id"], record["status"]) == (over.id, "COMPLETE")
     assert record["deleted_by"] is None
 
@@ -125,7 +142,7 @@ def test_deletion_by_an_executor_leaves_a_record_without_a_user(cloud: Cloud, ov
     Manager().run(SPAN.end + DAY)
     assert db_api.lease_get(over.id) is None
     with session.reader() as db:
-        (record,) = db.execute(sa.select(tables.history)).mappings()
+        (record,) = db.execute(sa.select(tables.bookings)).mappings()
     assert (record["deleted_by"], record["deleted_at"]) == (None, SPAN.end + DAY)
 
 

@@ -69,7 +69,8 @@ def booking(flavor: Flavor, day: int, work: str = WORK) -> admission.BookingRequ
 def occurrences() -> int:
     with session.reader() as db:
         query = sa.select(sa.func.count()).select_from(tables.bookings)
-        return db.execute(query.where(tables.bookings.c.series_id == ID)).scalar_one()
+        live = tables.bookings.c.live_id.is_not(None)
+        return db.execute(query.where(tables.bookings.c.series_id == ID, live)).scalar_one()
 
 
 def status() -> SeriesStatus | None:

@@ -301,7 +301,7 @@ CHANGES: dict[str, tuple[Callable[[Scene], Any], str]] = {
     ),
     "another slot": (lambda scene: _update(tables.models.flavors, BIG, slots=9), f"flavor {BIG}"),
     "a record deleted": (
-        lambda scene: _update(tables.history, warre_site.FAILED, deleted_at=NOW),
+        lambda scene: _update(tables.bookings, warre_site.FAILED, deleted_at=NOW),
         f"reservation {warre_site.FAILED}",
     ),
 }

@@ -455,7 +455,7 @@ def test_lease_that_came_later_and_cannot_be_taken_is_named(scene: Scene):
 def test_lease_that_came_after_its_record_was_deleted_is_named(scene: Scene):
     scene.take_over()
     with session.writer() as db:
-        record = tables.history
+        record = tables.bookings
         these = record.c.id == warre_site.UNMADE
         db.execute(record.update().where(these).values(deleted_at=warre_site.NOW))
     lease = _late(scene)

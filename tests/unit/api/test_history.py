@@ -44,7 +44,7 @@ def add_record(flavor: dict, reservation_id: str, day: int, **changes: object) -
         **changes,
     }
     with session.writer() as db:
-        db.execute(tables.history.insert().values(**values))
+        db.execute(tables.bookings.insert().values(**values))
 
 
 def test_deletion_leaves_a_record(site: Site, alpha: Person, colleague: Person, flavor):

@@ -24,14 +24,13 @@ PRESENT = NOW + datetime.timedelta(minutes=30)
 #: itself, or the lease or reservation that a row belongs to.
 _OWNED = {
     "leases": "project_id",
-    "warre_history": "project_id",
+    "warre_reservations": "project_id",
     "warre_backings": "project_id",
     "warre_series": "project_id",
     "warre_flavor_projects": "project_id",
     "reservations": "lease_id",
     "events": "lease_id",
     "warre_executions": "lease_id",
-    "warre_reservations": "reservation_id",
     "instance_reservations": "reservation_id",
     "computehost_reservations": "reservation_id",
     "computehost_allocations": "reservation_id",

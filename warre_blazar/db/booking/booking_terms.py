@@ -13,7 +13,7 @@ from warre_blazar.db import flavors, maintenance
 from warre_blazar.db import tables as t
 from warre_blazar.db.booking import quotas
 from warre_blazar.db.booking.claims import Claims, claiming
-from warre_blazar.db.tables import allocations, bookings, history, leases, reservations
+from warre_blazar.db.tables import allocations, bookings, leases, reservations
 from warre_blazar.domain.booking.quota import Amount
 from warre_blazar.domain.flavors.flavor import Flavor
 from warre_blazar.domain.timeline import Claim, Span
@@ -53,15 +53,17 @@ def of_project(
     ):
         found[flavor_id][reservation_id] = [Claim(span, count) for span in read.spans(*when)]
     until = sa.case(
-        (history.c.deleted_at < history.c.end_date, history.c.deleted_at), else_=history.c.end_date
+        (bookings.c.deleted_at < bookings.c.end_date, bookings.c.deleted_at),
+        else_=bookings.c.end_date,
     )
     past = sa.select(
-        history.c.flavor_id, history.c.id, history.c.instance_count, history.c.start_date, until
+        bookings.c.flavor_id, bookings.c.id, bookings.c.instance_count, bookings.c.start_date, until
     ).where(
-        history.c.project_id == project_id,
-        history.c.flavor_id.in_(flavor_ids),
-        history.c.start_date < window.end,
-        history.c.end_date > window.start,
+        bookings.c.project_id == project_id,
+        bookings.c.flavor_id.in_(flavor_ids),
+        bookings.c.live_id.is_(None),
+        bookings.c.start_date < window.end,
+        bookings.c.end_date > window.start,
     )
     for flavor_id, record_id, count, start, end in db.execute(past):
         # A reservation that was deleted before its start took nothing.

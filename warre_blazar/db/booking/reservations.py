@@ -1,4 +1,8 @@
-"""Queries on flavor:slot reservations, whose rows are in this package's and in Blazar's tables."""
+"""Queries on flavor:slot reservations, whose rows are in this package's and in Blazar's tables.
+
+Past reservations are in this package's table only. Functions that don't speak of past reservations
+find only those that Blazar has.
+"""
 
 import dataclasses
 import datetime
@@ -11,6 +15,7 @@ from sqlalchemy.orm import Session
 from warre_blazar.db import session
 from warre_blazar.db.records import server_samples
 from warre_blazar.db.tables import (
+    all_bookings,
     allocations,
     bookings,
     bookings_in_leases,
@@ -26,13 +31,17 @@ from warre_blazar.domain.flavors.flavor import Shape
 from warre_blazar.domain.running import backing_names
 from warre_blazar.errors import exceptions
 
-#: For each sort key, the column that a list of reservations is sorted by.
+#: The times of all reservations. Those of live reservations are the times of their leases.
+starts_at = sa.func.coalesce(bookings.c.start_date, leases.c.start_date)
+ends_at = sa.func.coalesce(bookings.c.end_date, leases.c.end_date)
+
+#: For each sort key, what a list of reservations is sorted by.
 SORTED: dict[str, sa.ColumnElement[Any]] = {
-    "start": leases.c.start_date,
-    "end": leases.c.end_date,
+    "start": starts_at,
+    "end": ends_at,
     "created_at": bookings.c.created_at,
-    "project_id": leases.c.project_id,
-    "user_id": leases.c.user_id,
+    "project_id": bookings.c.project_id,
+    "user_id": bookings.c.user_id,
 }
 
 #: All sort keys.
@@ -61,22 +70,31 @@ class Filter:
     #: The reservation is running, and had no server at the last sample.
     is_idle: bool = False
 
-    def conditions(self) -> list[sa.ColumnElement[bool]]:
-        """The SQL conditions, for a query that joins ``bookings_in_leases``."""
+    def conditions(self, *, deleted: bool = False) -> list[sa.ColumnElement[bool]]:
+        """The SQL conditions, for a query of ``all_bookings``.
+
+        No past reservation passes a filter that names hosts, or a filter for idle reservations.
+
+        :param deleted: whether to select deleted reservations, or all others.
+        """
         equal = (
-            (leases.c.project_id, self.project_id),
-            (leases.c.user_id, self.user_id),
+            (bookings.c.project_id, self.project_id),
+            (bookings.c.user_id, self.user_id),
             (bookings.c.flavor_id, self.flavor_id),
             (bookings.c.name, self.name),
             (bookings.c.series_id, self.series_id),
         )
         filters: list[sa.ColumnElement[bool]] = [c == v for c, v in equal if v is not None]
+        deletion = bookings.c.deleted_at
+        filters.append(deletion.is_not(None) if deleted else deletion.is_(None))
         if self.after is not None:
-            filters.append(leases.c.end_date > self.after)
+            filters.append(ends_after(self.after))
         if self.before is not None:
-            filters.append(leases.c.start_date < self.before)
+            filters.append(starts_at < self.before)
         if self.states is not None:
-            filters += _in_states(self.states)
+            is_last = bookings.c.status.in_(self.states)
+            no_last = bookings.c.status.is_(None)
+            filters.append(sa.or_(is_last, sa.and_(no_last, *in_states(self.states))))
         if self.is_idle:
             filters.append(server_samples.is_idle())
         if self.host_ids is not None:
@@ -87,8 +105,18 @@ class Filter:
         return filters
 
 
-def _in_states(wanted: frozenset[str]) -> list[sa.ColumnElement[bool]]:
-    """SQL conditions that are true if a reservation is in one of the ``wanted`` states.
+def ends_after(moment: datetime.datetime) -> sa.ColumnElement[bool]:
+    """The SQL condition that a reservation in ``all_bookings`` ends after a moment.
+
+    It is written so that a database that has an index of final ends reads no past reservation that
+    has ended before.
+    """
+    lives = sa.and_(bookings.c.end_date.is_(None), leases.c.end_date > moment)
+    return sa.or_(bookings.c.end_date > moment, lives)
+
+
+def in_states(wanted: frozenset[str]) -> list[sa.ColumnElement[bool]]:
+    """SQL conditions that are true if a live reservation is in one of the ``wanted`` states.
 
     The conditions agree with ``reservation_states.derive``, which returns a reservation's state.
     """
@@ -114,46 +142,49 @@ def order(sort: str, *, descending: bool) -> tuple[sa.ColumnElement[Any], ...]:
 
     :param sort: one of ``SORT_KEYS``.
     """
-    columns = (SORTED[sort], leases.c.start_date, bookings.c.id)
+    columns = (SORTED[sort], starts_at, bookings.c.id)
     return tuple(column.desc() if descending else column.asc() for column in columns)
 
 
-_WHOLE = bookings_in_leases.outerjoin(
-    instance_reservations, instance_reservations.c.reservation_id == bookings.c.reservation_id
-)
+_OF_RESERVATION = instance_reservations.c.reservation_id == bookings.c.live_id
+_LIVE = bookings_in_leases.outerjoin(instance_reservations, _OF_RESERVATION)
+_ALL = all_bookings.outerjoin(instance_reservations, _OF_RESERVATION)
 
+#: The columns of which Blazar's rows have the value as long as the reservation is live.
+_SHARED = ("start_date", "end_date", "affinity")
 
 _COLUMNS = (
-    bookings,
-    reservations.c.lease_id,
+    *(column for column in bookings.c if column.name not in _SHARED),
+    starts_at.label("start_date"),
+    ends_at.label("end_date"),
+    sa.func.coalesce(bookings.c.affinity, instance_reservations.c.affinity).label("affinity"),
     reservations.c.status.label("reservation_status"),
     reservations.c.missing_resources,
     reservations.c.resources_changed,
     leases.c.name.label("lease_name"),
     leases.c.status.label("lease_status"),
-    leases.c.start_date,
-    leases.c.end_date,
-    leases.c.project_id,
-    leases.c.user_id,
-    instance_reservations.c.affinity,
     instance_reservations.c.flavor_id.label("nova_flavor"),
 )
 
 
 def _reservation(row: sa.RowMapping) -> Reservation:
-    state = reservation_states.derive(row["lease_status"], row["reservation_status"])
+    is_record = row["status"] is not None
+    nova_flavor = row["compute_flavor"]
+    if not is_record:
+        nova_flavor = row["nova_flavor"] or backing_names.nova_flavor_id(row["reservation_id"])
     return Reservation(
         id=row["id"],
-        reservation_id=row["reservation_id"],
-        lease_id=row["lease_id"],
-        lease_name=row["lease_name"],
+        reservation_id=row["reservation_id"] or row["id"],
+        lease_id=row["lease_id"] or "",
+        lease_name=row["lease_name"] or "",
         flavor_id=row["flavor_id"],
         instance_count=row["instance_count"],
         shape=Shape.from_json(row["shape"]),
         span=timeline.Span(row["start_date"], row["end_date"]),
         project_id=row["project_id"],
         user_id=row["user_id"],
-        state=state,
+        state=row["status"]
+        or reservation_states.derive(row["lease_status"], row["reservation_status"]),
         status_reason=row["status_reason"],
         created_at=row["created_at"],
         promised=_promised(row["claim_start"], row["claim_end"]),
@@ -162,9 +193,12 @@ def _reservation(row: sa.RowMapping) -> Reservation:
         before_end=row["before_end"],
         series_id=row["series_id"],
         movable_hours=row["movable_hours"],
-        nova_flavor=row["nova_flavor"] or backing_names.nova_flavor_id(row["reservation_id"]),
-        missing_resources=row["missing_resources"],
-        resources_changed=row["resources_changed"],
+        nova_flavor=nova_flavor,
+        missing_resources=bool(row["missing_resources"]),
+        resources_changed=bool(row["resources_changed"]),
+        is_record=is_record,
+        deleted_at=row["deleted_at"],
+        deleted_by=row["deleted_by"],
     )
 
 
@@ -191,25 +225,49 @@ def holding_slots(
         sa.or_(own, promised),
     )
     count = sa.select(sa.func.count()).select_from(bookings_in_leases).where(*conditions)
-    query = sa.select(*_COLUMNS).select_from(_WHOLE).where(*conditions)
+    query = sa.select(*_COLUMNS).select_from(_LIVE).where(*conditions)
     page = query.order_by(*order("start", descending=False)).limit(limit)
     first = [_reservation(row) for row in db.execute(page).mappings()]
     return first, db.execute(count).scalar_one()
 
 
-def where(db: Session, conditions: Collection[sa.ColumnElement[bool]]) -> list[Reservation]:
-    """The reservations that meet SQL conditions on ``bookings_in_leases``, the earliest first."""
-    query = sa.select(*_COLUMNS).select_from(_WHOLE).where(*conditions)
+def where(
+    db: Session, conditions: Collection[sa.ColumnElement[bool]], *, past: bool = False
+) -> list[Reservation]:
+    """The reservations that meet SQL conditions, the earliest first.
+
+    :param conditions: conditions on ``bookings_in_leases``.
+    :param past: whether past reservations are found too. Then the conditions are on
+        ``all_bookings``.
+    """
+    query = sa.select(*_COLUMNS).select_from(_ALL if past else _LIVE).where(*conditions)
     query = query.order_by(*order("start", descending=False))
     return [_reservation(row) for row in db.execute(query).mappings()]
 
 
-def insert(db: Session, values: Mapping[str, Any], shape: Shape) -> None:
-    """Add a reservation.
+def insert(db: Session, reservation_id: str, values: Mapping[str, Any], shape: Shape) -> None:
+    """Add a reservation that is in Blazar's table.
 
-    :param values: values by column name, without the shape.
+    :param values: values by column name, without the shape, the ids, and whose it is.
     """
-    db.execute(bookings.insert().values(shape=shape.to_json(), **values))
+    of_lease = reservations.join(leases, leases.c.id == reservations.c.lease_id)
+    whose = (
+        sa.select(column).select_from(of_lease).where(reservations.c.id == reservation_id)
+        for column in (leases.c.id, leases.c.project_id, leases.c.user_id)
+    )
+    lease_id, project_id, user_id = (query.scalar_subquery() for query in whose)
+    db.execute(
+        bookings.insert().values(
+            id=reservation_id,
+            live_id=reservation_id,
+            reservation_id=reservation_id,
+            lease_id=lease_id,
+            project_id=project_id,
+            user_id=user_id,
+            shape=shape.to_json(),
+            **values,
+        )
+    )
 
 
 def find(db: Session, ref: str, project_id: str | None = None) -> Reservation | None:
@@ -217,13 +275,31 @@ def find(db: Session, ref: str, project_id: str | None = None) -> Reservation | 
 
     :param project_id: the project that the reservation must belong to. None: any project.
     """
-    query = (
-        sa.select(*_COLUMNS)
-        .select_from(_WHOLE)
-        .where(sa.or_(bookings.c.id == ref, bookings.c.reservation_id == ref))
-    )
-    if project_id is not None:
-        query = query.where(leases.c.project_id == project_id)
+    return _find(db, _LIVE, _named(ref, project_id))
+
+
+def find_ever(
+    db: Session, ref: str, project_id: str | None = None, *, deleted: bool = False
+) -> Reservation | None:
+    """The reservation that ``find`` returns, or else a past one.
+
+    :param deleted: whether deleted reservations are found too.
+    """
+    conditions = _named(ref, project_id)
+    if not deleted:
+        conditions.append(bookings.c.deleted_at.is_(None))
+    return _find(db, _ALL, conditions)
+
+
+def _named(ref: str, project_id: str | None) -> list[sa.ColumnElement[bool]]:
+    conditions = [sa.or_(bookings.c.id == ref, bookings.c.reservation_id == ref)]
+    return conditions if project_id is None else [*conditions, bookings.c.project_id == project_id]
+
+
+def _find(
+    db: Session, rows: sa.FromClause, conditions: Collection[sa.ColumnElement[bool]]
+) -> Reservation | None:
+    query = sa.select(*_COLUMNS).select_from(rows).where(*conditions)
     row = db.execute(query).mappings().first()
     return _reservation(row) if row else None
 
@@ -241,28 +317,17 @@ def require(db: Session, ref: str, project_id: str | None = None) -> Reservation
 
 def find_by_lease(db: Session, lease_id: str) -> Reservation | None:
     """The reservation of a lease, or None if it doesn't exist."""
-    query = sa.select(*_COLUMNS).select_from(_WHOLE).where(leases.c.id == lease_id)
-    row = db.execute(query).mappings().first()
-    return _reservation(row) if row else None
+    return _find(db, _LIVE, [leases.c.id == lease_id])
 
 
-def by_id(db: Session, ids: Collection[str]) -> dict[str, Reservation]:
-    """The reservations with these ids, by id."""
-    query = sa.select(*_COLUMNS).select_from(_WHOLE).where(bookings.c.id.in_(ids))
-    return {row["id"]: _reservation(row) for row in db.execute(query).mappings()}
+def find_ever_in_lease(db: Session, lease_id: str) -> Reservation | None:
+    """The reservation that a lease has, or had when it was deleted.
 
-
-def keys(wanted: Filter) -> sa.Select[Any]:
-    """A query of the ids of reservations, and of the columns that a list can be sorted by.
-
-    ``history.listing`` combines this query with a query of the history.
+    A lease that was deleted half made counts as one that never was.
     """
-    columns = [column.label(key) for key, column in SORTED.items()]
-    return (
-        sa.select(bookings.c.id, *columns)
-        .select_from(bookings_in_leases)
-        .where(*wanted.conditions())
-    )
+    half_made = bookings.c.status == reservation_states.PENDING_CREATE
+    was_made = sa.or_(bookings.c.status.is_(None), sa.not_(half_made))
+    return _find(db, _ALL, [bookings.c.lease_id == lease_id, was_made])
 
 
 def listing(
@@ -273,24 +338,21 @@ def listing(
     descending: bool = False,
     limit: int | None = None,
     offset: int = 0,
+    deleted: bool = False,
 ) -> tuple[list[Reservation], int]:
-    """A page of reservations, and the number of reservations on all pages."""
-    query = (
-        sa.select(*_COLUMNS)
-        .select_from(_WHOLE)
-        .where(*wanted.conditions())
-        .order_by(*order(sort, descending=descending))
-    )
+    """A page of live and past reservations, and the number of reservations on all pages.
+
+    :param sort: one of ``SORT_KEYS``.
+    :param deleted: whether deleted reservations are listed, or all others.
+    """
+    conditions = wanted.conditions(deleted=deleted)
+    query = sa.select(*_COLUMNS).select_from(_ALL).where(*conditions)
+    query = query.order_by(*order(sort, descending=descending))
     if limit is not None:
         query = query.limit(limit).offset(offset)
-    page_items = [_reservation(row) for row in db.execute(query).mappings()]
-    return page_items, count(db, wanted)
-
-
-def count(db: Session, wanted: Filter) -> int:
-    """The number of reservations that pass a filter."""
-    query = sa.select(sa.func.count()).select_from(bookings_in_leases).where(*wanted.conditions())
-    return db.execute(query).scalar_one()
+    page = [_reservation(row) for row in db.execute(query).mappings()]
+    total = sa.select(sa.func.count()).select_from(all_bookings).where(*conditions)
+    return page, db.execute(total).scalar_one()
 
 
 def live_count(db: Session, flavor_id: str) -> int:
@@ -298,7 +360,7 @@ def live_count(db: Session, flavor_id: str) -> int:
     query = (
         sa.select(leases.c.status, reservations.c.status, sa.func.count())
         .select_from(bookings_in_leases)
-        .where(bookings.c.flavor_id == flavor_id)
+        .where(bookings.c.flavor_id == flavor_id, bookings.c.live_id.is_not(None))
         .group_by(leases.c.status, reservations.c.status)
     )
     return sum(

@@ -11,11 +11,11 @@ from sqlalchemy.orm import Session
 
 from warre_blazar.db import session
 from warre_blazar.db.messages import outbox
+from warre_blazar.db.records import history
 from warre_blazar.db.tables import (
     bookings,
     bookings_in_leases,
     changes,
-    history,
     leases,
     reservations,
 )
@@ -71,6 +71,7 @@ def add_status(
         outbox.add_start(db, of, at)
     else:
         outbox.end_counting(db, of, at)
+        history.set_final_times(db, of)
         outbox.add(db, of, News.of(change))
 
 
@@ -171,13 +172,11 @@ def delete_orphans(db: Session, before: datetime.datetime) -> int:
 
     :param before: only changes before this moment are deleted.
     """
-    booked = sa.select(bookings.c.reservation_id)
-    recorded = sa.select(history.c.reservation_id).where(history.c.reservation_id.is_not(None))
+    known = sa.select(bookings.c.reservation_id).where(bookings.c.reservation_id.is_not(None))
     return session.changed(
         db,
         changes.delete().where(
             changes.c.at < before,
-            changes.c.reservation_id.not_in(booked),
-            changes.c.reservation_id.not_in(recorded),
+            changes.c.reservation_id.not_in(known),
         ),
     )

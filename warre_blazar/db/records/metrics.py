@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from warre_blazar.db import clock, session, sql_functions
-from warre_blazar.db.booking.reservations import Filter
+from warre_blazar.db.booking import reservations as reservations_of
 from warre_blazar.db.tables import bookings, bookings_in_leases, leases, managers, reservations
 from warre_blazar.db.tables import tallies as db_tallies
 from warre_blazar.domain.booking import reservation_states
@@ -126,7 +126,7 @@ def overdue(db: Session, before: datetime.datetime) -> dict[str, int]:
 
 def _number(state: str, condition: sa.ColumnElement[bool]) -> sa.ScalarSelect[Any]:
     """The number of reservations in a state that meet a condition."""
-    in_state = Filter(states=frozenset({state})).conditions()
+    in_state = reservations_of.in_states(frozenset({state}))
     query = sa.select(sa.func.count()).select_from(bookings_in_leases)
     return query.where(*in_state, condition).scalar_subquery()
 

@@ -13,7 +13,6 @@ from warre_blazar.db.tables import (
     bookings,
     bookings_in_leases,
     changes,
-    history,
     leases,
     reservations,
     turns,
@@ -138,13 +137,11 @@ def delete_orphans(db: Session, before: datetime.datetime) -> int:
 
     :param before: only sums of days before this moment are deleted.
     """
-    booked = sa.select(bookings.c.reservation_id)
-    recorded = sa.select(history.c.reservation_id).where(history.c.reservation_id.is_not(None))
+    known = sa.select(bookings.c.reservation_id).where(bookings.c.reservation_id.is_not(None))
     return session.changed(
         db,
         usage.delete().where(
             usage.c.day < before.date(),
-            usage.c.reservation_id.not_in(booked),
-            usage.c.reservation_id.not_in(recorded),
+            usage.c.reservation_id.not_in(known),
         ),
     )

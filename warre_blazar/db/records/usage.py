@@ -7,23 +7,14 @@ import collections
 import dataclasses
 import datetime
 from collections.abc import Mapping
-from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
-from warre_blazar.db.booking import reservations as live
+from warre_blazar.db.booking import reservations as stored
+from warre_blazar.db.booking.reservations import ends_after, starts_at
 from warre_blazar.db.records import changes as stored_changes
-from warre_blazar.db.records import history as records
-from warre_blazar.db.tables import (
-    bookings,
-    bookings_in_leases,
-    changes,
-    history,
-    leases,
-    reservations,
-    usage,
-)
+from warre_blazar.db.tables import all_bookings, bookings, changes, leases, reservations, usage
 from warre_blazar.domain.booking.reservation import Reservation
 from warre_blazar.domain.records.changes import Change, ChangeKind
 from warre_blazar.domain.timeline import Span
@@ -52,18 +43,14 @@ class Used:
 def read(db: Session, wanted: UsageFilter) -> list[Used]:
     """Every reservation that may have usage within a time, in a fixed number of statements.
 
-    Deleted reservations are included as long as they have a record.
+    Past reservations are included.
     """
-    # A reservation that is deleted between the two queries is in both results.
-    both = [*live.where(db, _live(wanted)), *records.where(db, _recorded(wanted))]
-    found = {reservation.id: reservation for reservation in both}
-    ids = sa.union_all(
-        sa.select(bookings.c.reservation_id).select_from(bookings_in_leases).where(*_live(wanted)),
-        sa.select(history.c.reservation_id).where(*_recorded(wanted)),
-    )
+    conditions = _conditions(wanted)
+    found = stored.where(db, conditions, past=True)
+    ids = sa.select(bookings.c.reservation_id).select_from(all_bookings).where(*conditions)
     logs = stored_changes.by_reservation(db, changes.c.reservation_id.in_(ids))
     used = _used(db, usage.c.reservation_id.in_(ids))
-    return [Used(r, tuple(logs[r.reservation_id]), used[r.reservation_id]) for r in found.values()]
+    return [Used(r, tuple(logs[r.reservation_id]), used[r.reservation_id]) for r in found]
 
 
 def _used(db: Session, condition: sa.ColumnElement[bool]) -> Mapping[str, dict[datetime.date, int]]:
@@ -74,65 +61,34 @@ def _used(db: Session, condition: sa.ColumnElement[bool]) -> Mapping[str, dict[d
     return found
 
 
-def _live(wanted: UsageFilter) -> list[sa.ColumnElement[bool]]:
-    """Conditions on rows of ``bookings_in_leases``."""
-    running = reservations.c.status == "active"
-    return [
-        # Nothing is booked before the lease is completely created.
-        leases.c.status != "CREATING",
-        *_equal(wanted, leases.c.project_id, leases.c.user_id, bookings.c.flavor_id),
-        _touches(
-            wanted.window,
-            leases.c.start_date,
-            leases.c.end_date,
-            bookings.c.reservation_id,
-            running,
-        ),
-    ]
-
-
-def _recorded(wanted: UsageFilter) -> list[sa.ColumnElement[bool]]:
-    """Conditions on rows of ``history``."""
-    return [
-        *_equal(wanted, history.c.project_id, history.c.user_id, history.c.flavor_id),
-        _touches(
-            wanted.window,
-            history.c.start_date,
-            history.c.end_date,
-            history.c.reservation_id,
-            history.c.deleted_at > wanted.window.start,
-        ),
-    ]
-
-
-def _equal(
-    wanted: UsageFilter, project: sa.Column[Any], user: sa.Column[Any], flavor: sa.Column[Any]
-) -> list[sa.ColumnElement[bool]]:
-    pairs = ((project, wanted.project_id), (user, wanted.user_id), (flavor, wanted.flavor_id))
-    return [column == value for column, value in pairs if value is not None]
+def _conditions(wanted: UsageFilter) -> list[sa.ColumnElement[bool]]:
+    """Conditions on rows of ``all_bookings``."""
+    pairs = (
+        (bookings.c.project_id, wanted.project_id),
+        (bookings.c.user_id, wanted.user_id),
+        (bookings.c.flavor_id, wanted.flavor_id),
+    )
+    # Nothing is booked before the lease is completely created.
+    is_booked = sa.or_(bookings.c.status.is_not(None), leases.c.status != "CREATING")
+    equal = [column == value for column, value in pairs if value is not None]
+    return [*equal, is_booked, _touches(wanted.window)]
 
 
 #: The changes of a reservation's time.
 _OF_TIME = (ChangeKind.RESCHEDULED.value, ChangeKind.IDLE_END.value)
 
 
-def _touches(
-    window: Span,
-    start: sa.Column[Any],
-    end: sa.Column[Any],
-    reservation_id: sa.Column[Any],
-    beyond: sa.ColumnElement[bool],
-) -> sa.ColumnElement[bool]:
+def _touches(window: Span) -> sa.ColumnElement[bool]:
     """The condition that a reservation may have usage within a window.
 
     A reservation that was moved or shortened may have been booked for another time than its own.
-
-    :param beyond: the condition that it may have been running after its end.
     """
-    same = changes.c.reservation_id == reservation_id
+    same = changes.c.reservation_id == bookings.c.reservation_id
     moved = sa.exists().where(same, changes.c.kind.in_(_OF_TIME))
     ended = sa.exists().where(
         same, changes.c.kind == ChangeKind.ENDED.value, changes.c.at > window.start
     )
-    late = sa.or_(end > window.start, beyond, ended)
-    return sa.or_(moved, sa.and_(start < window.end, late))
+    # It may have been running after its end.
+    beyond = sa.or_(reservations.c.status == "active", bookings.c.deleted_at > window.start)
+    late = sa.or_(ends_after(window.start), beyond, ended)
+    return sa.or_(moved, sa.and_(starts_at < window.end, late))

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from warre_blazar.db import session
-from warre_blazar.db.tables import backings, bookings, history, leases, reservations
+from warre_blazar.db.tables import backings, bookings, leases, reservations
 from warre_blazar.domain.running import lease_states
 from warre_blazar.domain.running.backing import UNMADE, Backing, Phase
 
@@ -179,8 +179,8 @@ def over(db: Session, reservation_ids: Collection[str]) -> set[str]:
         .join(bookings, bookings.c.reservation_id == reservations.c.id)
         .where(reservations.c.id.in_(reservation_ids), reservations.c.status == "deleted")
     )
-    was_deleted = sa.select(history.c.reservation_id).where(
-        history.c.reservation_id.in_(reservation_ids), history.c.deleted_at.is_not(None)
+    was_deleted = sa.select(bookings.c.reservation_id).where(
+        bookings.c.reservation_id.in_(reservation_ids), bookings.c.deleted_at.is_not(None)
     )
     return set(db.scalars(sa.union(has_ended, was_deleted)))
 

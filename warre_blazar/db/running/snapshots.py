@@ -15,7 +15,6 @@ from warre_blazar.db.tables import (
     bookings,
     bookings_in_leases,
     flavors,
-    history,
     leases,
     reservations,
     snapshots,
@@ -313,13 +312,11 @@ def delete_orphans(db: Session, before: datetime.datetime) -> int:
 
     :param before: only snapshots from before this moment are deleted. The images stay.
     """
-    booked = sa.select(bookings.c.reservation_id)
-    recorded = sa.select(history.c.reservation_id).where(history.c.reservation_id.is_not(None))
+    known = sa.select(bookings.c.reservation_id).where(bookings.c.reservation_id.is_not(None))
     return session.changed(
         db,
         snapshots.delete().where(
             snapshots.c.at < before,
-            snapshots.c.reservation_id.not_in(booked),
-            snapshots.c.reservation_id.not_in(recorded),
+            snapshots.c.reservation_id.not_in(known),
         ),
     )

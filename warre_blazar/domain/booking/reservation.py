@@ -48,7 +48,7 @@ class Reservation:
     #: the reservation was running.
     missing_resources: bool = False
     resources_changed: bool = False
-    #: Whether the reservation is a record: only the table ``warre_history`` has it.
+    #: Whether the reservation is past: Blazar's tables don't have it, or are about to lose it.
     is_record: bool = False
     #: Since when the reservation has been running without a server. None: this isn't asked, or it
     #: isn't so.

@@ -203,9 +203,8 @@ def _write(db: Session, reservation_id: str, decision: BookingDecision) -> str:
     relocation.claim(db, flavor, place.hosts, place.placed_again)
     reservations.insert(
         db,
+        reservation_id,
         {
-            "id": reservation_id,
-            "reservation_id": reservation_id,
             "flavor_id": flavor.id,
             "instance_count": request.count,
             "created_at": request.now,

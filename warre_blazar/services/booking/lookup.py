@@ -13,7 +13,7 @@ from warre_blazar.db import flavors, session
 from warre_blazar.db.booking import reservations
 from warre_blazar.db.booking.reservations import Filter
 from warre_blazar.db.hosts import allocations
-from warre_blazar.db.records import changes, history, server_samples
+from warre_blazar.db.records import changes, server_samples
 from warre_blazar.db.running import snapshots as stored_snapshots
 from warre_blazar.domain.booking.labels import NO_LABELS, Labels
 from warre_blazar.domain.booking.reservation import Reservation
@@ -25,18 +25,16 @@ from warre_blazar.errors import exceptions
 
 
 def get(ref: str, project_id: str | None, *, deleted: bool = False) -> tuple[Reservation, Flavor]:
-    """A reservation and its flavor. A reservation that has ended may come from the history.
+    """A reservation and its flavor. The reservation may be past.
 
     :param ref: the id that this package has given to the reservation, or the id that Blazar has
         given to it.
     :param project_id: the project that the reservation must belong to; None: any project.
-    :param deleted: whether to also find the record of a deleted reservation.
+    :param deleted: whether to also find a deleted reservation.
     :raises ReservationNotFound: there is no such reservation, or it was deleted.
     """
     with session.reader() as db:
-        reservation = reservations.find(db, ref, project_id) or history.find(
-            db, ref, project_id, deleted=deleted
-        )
+        reservation = reservations.find_ever(db, ref, project_id, deleted=deleted)
         if reservation is None:
             raise exceptions.ReservationNotFound(ref)
         return reservation, _flavor_of(db, reservation)
@@ -55,7 +53,7 @@ def get_by_lease(lease_id: str) -> Reservation | None:
 def ever_in_lease(lease_id: str) -> tuple[Reservation, Flavor] | None:
     """The reservation of a lease and its flavor, even if the lease was deleted."""
     with session.reader() as db:
-        found = reservations.find_by_lease(db, lease_id) or history.find_by_lease(db, lease_id)
+        found = reservations.find_ever_in_lease(db, lease_id)
         return (found, _flavor_of(db, found)) if found else None
 
 
@@ -92,8 +90,15 @@ def listing(
     with session.reader() as db:
         if host is not None:
             wanted = dataclasses.replace(wanted, host_ids=_host_ids(db, host))
-        page = _Page(sort, descending, limit, offset)
-        listed, total = _listing(db, wanted, page, deleted=deleted)
+        listed, total = reservations.listing(
+            db,
+            wanted,
+            sort=sort,
+            descending=descending,
+            limit=limit,
+            offset=offset,
+            deleted=deleted,
+        )
         if wanted.is_idle:
             listed = _with_idle_since(db, listed)
         flavors_by_id = flavors.get_many(db, {r.flavor_id for r in listed})
@@ -103,26 +108,6 @@ def listing(
 def _with_idle_since(db: Session, listed: list[Reservation]) -> list[Reservation]:
     since = server_samples.idle_since(db, [r.reservation_id for r in listed])
     return [dataclasses.replace(r, idle_since=since.get(r.reservation_id)) for r in listed]
-
-
-@dataclasses.dataclass(frozen=True)
-class _Page:
-    sort: str
-    descending: bool
-    limit: int | None
-    offset: int
-
-
-def _listing(
-    db: Session, wanted: Filter, page: _Page, *, deleted: bool
-) -> tuple[list[Reservation], int]:
-    asked: dict[str, Any] = vars(page)
-    if deleted:
-        return history.deleted(db, wanted, **asked)
-    past = history.count(db, wanted)
-    if not past:
-        return reservations.listing(db, wanted, **asked)
-    return history.listing(db, wanted, **asked), past + reservations.count(db, wanted)
 
 
 def _host_ids(db: Session, ref: str) -> frozenset[str]:
