@@ -11,11 +11,13 @@ import sqlalchemy as sa
 from oslo_config import cfg
 from oslo_config import fixture as config_fixture
 from oslo_utils import timeutils
+from sqlalchemy.orm import Session
 
 from tests.functional.db import databases, nodes
 from tests.functional.db.fake_clock import FakeClock
 from tests.functional.db.warre_scene import run, scene, warre  # noqa: F401 - fixtures
 from warre_blazar import timer
+from warre_blazar.plugins import change_records
 from warre_blazar.site_rules import conditions
 
 nodes.use()
@@ -83,6 +85,18 @@ def real_time() -> Iterator[None]:
     """End a time that a test has set, so that the next test sees the real one."""
     yield
     timeutils.clear_time_override()
+
+
+@pytest.fixture(autouse=True)
+def recording() -> Iterator[None]:
+    """Record nothing any more after a test that records what Blazar's code does.
+
+    The rows of past reservations would stay in the tables of the next tests.
+    """
+    yield
+    for listener in (change_records._record, change_records._record_deletions):
+        if sa.event.contains(Session, "before_flush", listener):
+            sa.event.remove(Session, "before_flush", listener)
 
 
 @pytest.fixture(autouse=True)
