@@ -52,7 +52,9 @@ JOIN leases l ON l.id = r.lease_id
 WHERE l.start_date < w.end_date AND l.end_date > w.start_date
 """
 _OUTBOX = (
-    "SELECT channel, subject, kind, content FROM warre_outbox WHERE kind != 'lease' ORDER BY id"
+    "SELECT d.channel, l.subject, l.kind, l.content "
+    "FROM warre_deliveries d JOIN warre_log l ON l.id = d.entry_id "
+    "WHERE l.kind != 'lease' ORDER BY d.id"
 )
 _SNAPSHOTS = """
 SELECT n.server_id, n.status, n.next_at, l.end_date, r.status AS reservation_status

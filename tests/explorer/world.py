@@ -35,7 +35,7 @@ from tests.unit.api import identity
 from tests.unit.api.site import Site
 from warre_blazar import timer
 from warre_blazar.db import session, tables
-from warre_blazar.db.messages import outbox
+from warre_blazar.db.messages import deliveries
 from warre_blazar.openstack import caches, host_trees, limits, manager
 from warre_blazar.services.booking.through_manager.calls import Caller
 from warre_blazar.services.running.executor import Executor, Pools
@@ -235,7 +235,7 @@ class World(Site):
         """Empty the database and the cloud, and set the time to the beginning."""
         self.ids.are_random = True
         databases.empty(self.engine)
-        session.change(outbox.set_channels, CHANNELS)
+        session.change(deliveries.set_channels, CHANNELS)
         self.recorder.notes.clear()
         for service in self.cloud.services:
             service.faults.clear()

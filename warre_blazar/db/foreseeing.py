@@ -16,7 +16,7 @@ from sqlalchemy.orm import Session
 
 from warre_blazar import times
 from warre_blazar.db import clock, session, tables
-from warre_blazar.db.tables import bookings, flavors, leases, reservations
+from warre_blazar.db.tables import bookings, flavors, leases, log_entries, reservations
 
 R = TypeVar("R")
 
@@ -97,6 +97,9 @@ def _present(db: Session, cleaning: datetime.timedelta) -> Iterator[tuple[sa.Tab
         elif table is bookings:
             past = sa.and_(bookings.c.live_id.is_(None), bookings.c.end_date > since)
             query = query.where(sa.or_(bookings.c.live_id.in_(reservation_ids), past))
+        elif table is log_entries:
+            is_of_these = log_entries.c.subject.in_(reservation_ids)
+            query = query.where(log_entries.c.is_logged == sa.true(), is_of_these)
         elif "lease_id" in table.c:
             query = query.where(table.c.lease_id.in_(lease_ids))
         elif "reservation_id" in table.c:

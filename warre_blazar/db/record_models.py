@@ -45,29 +45,39 @@ snapshots = sa.Table(
 sa.Index("ix_warre_snapshots_told", snapshots.c.told, snapshots.c.status)
 sa.Index("ix_warre_snapshots_next", snapshots.c.next_at)
 
-# The changes of reservations. A reservation's creation and deletion aren't here: its own row or its
-# record has them.
-changes = sa.Table(
-    "warre_changes",
+# What has happened, to reservations above all. The entries that ``is_logged`` are the reservations'
+# log: without their creation and deletion, which their own rows have. All others are only told.
+log_entries = sa.Table(
+    "warre_log",
     metadata,
     counted_id("id"),
-    # The id of Blazar's reservation. It isn't a foreign key, because changes are kept as long as
-    # the reservation's record.
-    sa.Column("reservation_id", sa.String(36), nullable=False),
-    sa.Column("at", sa.DateTime, nullable=False),
-    # NULL if no user asked for the change.
-    sa.Column("user_id", sa.String(255)),
-    # A kind of ``domain.records.changes``.
+    # What the entry is about: the id of Blazar's reservation, of a lease or of a wait. It isn't a
+    # foreign key, because the log is kept as long as the reservation's row.
+    sa.Column("subject", sa.String(36), nullable=False),
+    # A kind of ``domain.records.changes`` or of ``domain.messages.notices``.
     sa.Column("kind", sa.String(16), nullable=False),
-    # The changed values before and after the change, as JSON objects. NULL if the kind says all.
+    sa.Column("at", sa.DateTime, nullable=False),
+    # The user who asked for it. NULL if no user did.
+    sa.Column("user_id", sa.String(255)),
+    sa.Column("project_id", sa.String(255)),
+    # The changed values before and after a change, as JSON objects. NULL if the kind says all.
     sa.Column("before", text()),
     sa.Column("after", text()),
+    sa.Column("is_logged", sa.Boolean, nullable=False),
+    # How far it is told: a value of ``db.messages.outbox.Telling``. NULL: nobody has to be told any
+    # more. It is a mark of the entry and not the last id of a channel, because transactions don't
+    # commit in the order of the ids that they write.
+    sa.Column("telling", sa.String(8)),
+    # The reservation as it was then: domain.messages.notices.Notice as JSON. NULL: nobody has to be
+    # told any more. For entries about leases it is the payload of Blazar's notification.
+    sa.Column("content", long_text()),
 )
 
-sa.Index("ix_warre_changes_reservation", changes.c.reservation_id, changes.c.id)
-sa.Index("ix_warre_changes_at", changes.c.at)
+sa.Index("ix_warre_log_subject", log_entries.c.subject, log_entries.c.id)
+sa.Index("ix_warre_log_at", log_entries.c.at)
+sa.Index("ix_warre_log_telling", log_entries.c.telling, log_entries.c.id)
 
-# The channels by which managers tell what has happened. A notice is written once for each channel.
+# The channels by which managers tell what has happened.
 channels = sa.Table(
     "warre_channels",
     metadata,
@@ -76,25 +86,19 @@ channels = sa.Table(
     sa.Column("billing", sa.Boolean, nullable=False),
 )
 
-# The notices that a channel hasn't sent yet. A notice is written in the transaction that makes the
-# change, and deleted when it is sent.
-outbox = sa.Table(
-    "warre_outbox",
+# The notices that a channel hasn't sent yet: one for each entry of the log and each channel. A
+# manager writes it soon after the entry, and deletes it when it is sent.
+deliveries = sa.Table(
+    "warre_deliveries",
     metadata,
     counted_id("id"),
     sa.Column("channel", sa.String(64), nullable=False),
-    # What the notice is about: the id of Blazar's reservation or of a lease. A channel sends the
-    # notices about one subject in order.
+    sa.Column("entry_id", sa.BigInteger, nullable=False),
+    # The same as the entry has. A channel sends the notices about one subject in order, and lets
+    # projects take turns.
     sa.Column("subject", sa.String(36), nullable=False),
-    # A kind of ``domain.messages.notices``.
-    sa.Column("kind", sa.String(16), nullable=False),
-    sa.Column("at", sa.DateTime, nullable=False),
-    # The user who asked for the change. NULL if no user did.
-    sa.Column("user_id", sa.String(255)),
     sa.Column("project_id", sa.String(255)),
-    # The reservation as it was then, and what has changed: domain.messages.notices.Notice as JSON.
-    # For notices about leases it is the payload of Blazar's notification.
-    sa.Column("content", long_text(), nullable=False),
+    sa.Column("at", sa.DateTime, nullable=False),
     # The number of attempts that have failed, and when the next attempt is due. NULL: at once.
     sa.Column("attempts", sa.Integer, nullable=False),
     sa.Column("next_at", sa.DateTime),
@@ -103,8 +107,12 @@ outbox = sa.Table(
     sa.Column("error", text()),
 )
 
-sa.Index("ix_warre_outbox_channel", outbox.c.channel, outbox.c.given_up_at, outbox.c.id)
-sa.Index("ix_warre_outbox_subject", outbox.c.channel, outbox.c.subject, outbox.c.id)
+_deliveries = deliveries.c
+sa.Index(
+    "ix_warre_deliveries_channel", _deliveries.channel, _deliveries.given_up_at, _deliveries.id
+)
+sa.Index("ix_warre_deliveries_subject", _deliveries.channel, _deliveries.subject, _deliveries.id)
+sa.Index("ix_warre_deliveries_entry", _deliveries.entry_id)
 
 # How long the instances of reservations had servers, as sampled in Nova. There is no foreign key,
 # because the sums are kept as long as the reservation's record.

@@ -11,7 +11,7 @@ from stevedore import exception as stevedore_exc
 
 from warre_blazar import texts, timer, times
 from warre_blazar.db import session
-from warre_blazar.db.messages import outbox
+from warre_blazar.db.messages import deliveries, outbox
 from warre_blazar.domain.messages.messages import MessageLimits, WantedMessages
 from warre_blazar.errors import exceptions
 from warre_blazar.messengers import Messenger
@@ -93,7 +93,7 @@ def _note(channels: list[Channel]) -> None:
     Blazar's notifications about leases have a channel that isn't among those for reservations.
     """
     billing = {c.name: c.billing for c in channels if c.name != outbox.LEASES}
-    session.change(outbox.set_channels, billing)
+    session.change(deliveries.set_channels, billing)
 
 
 def _deliver(channel: Channel, delivery: Delivery) -> None:

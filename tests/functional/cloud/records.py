@@ -22,7 +22,8 @@ _TRACES = {
 #: with series.
 _COUNTERS = (
     *("warre_hosts", "warre_projects", "warre_managers", "warre_turns", "warre_channels"),
-    *("warre_outbox", "warre_usage", "warre_tallies", "warre_refusals", "warre_refusal_counts"),
+    *("warre_log", "warre_deliveries", "warre_usage", "warre_tallies"),
+    *("warre_refusals", "warre_refusal_counts"),
     "warre_series",
     "warre_waits",
     "warre_audits",

@@ -101,8 +101,13 @@ def test_bus_that_is_away_loses_nothing(
     made = world.booked(alpha, offer(), world.far())
 
     def waiting() -> list[str]:
-        rows = records.rows("warre_outbox", channel="notifications", subject=made["id"])
-        return [row["kind"] for row in rows if row["kind"] != "in_use"]
+        notices = records.rows("warre_deliveries", channel="notifications", subject=made["id"])
+        written = {notice["entry_id"] for notice in notices}
+        return [
+            entry["kind"]
+            for entry in records.rows("warre_log", subject=made["id"])
+            if (entry["id"] in written or entry["telling"] == "new") and entry["kind"] != "in_use"
+        ]
 
     until("the booking to be told", lambda: not waiting())
     with devcloud.away("rabbitmq"):

@@ -9,7 +9,7 @@ from typing import Any
 from blazar.db import api as db_api
 from oslo_utils import timeutils, uuidutils
 
-from tests.functional.db import world
+from tests.functional.db import notices, world
 from warre_blazar.db import session, tables
 from warre_blazar.db.messages import outbox
 from warre_blazar.domain.running.snapshots import USUAL, BeforeEndRule
@@ -35,9 +35,7 @@ def add_heartbeat(silent: int) -> None:
 
 def told() -> list[tuple[str, str]]:
     """What is told about leases by Blazar's notifications: their ids and the events, in order."""
-    with session.reader() as db:
-        rows = outbox.due(db, outbox.LEASES, datetime.datetime.max, 1000)
-    return [(notice.subject, notice.content["event"]) for notice in rows]
+    return [(n.subject, n.content["event"]) for n in notices.waiting(outbox.LEASES)]
 
 
 class Inline(futures.Executor):

@@ -17,7 +17,7 @@ from tests.functional.db.test_statements import counted
 from warre_blazar import times
 from warre_blazar.db import session, tables
 from warre_blazar.db.hosts import allocations
-from warre_blazar.db.messages import outbox
+from warre_blazar.db.messages import deliveries, outbox
 from warre_blazar.db.running import backings
 from warre_blazar.domain.audit.differences import DifferenceKind, Needs
 from warre_blazar.services.audit import Audit, Result, looking
@@ -372,7 +372,8 @@ def other_allocations(scene: Scene) -> None:
 def given_up_notice(scene: Scene) -> None:
     lease = {"lease_id": GONE, "project_id": world.PROJECT, "user_id": None}
     session.change(outbox.add_lease, lease, "delete", world.LONG_AGO)
-    session.change(outbox.give_up_old, world.NOW, world.NOW)
+    session.change(deliveries.spread)
+    session.change(deliveries.give_up_old, world.NOW, world.NOW)
 
 
 def interrupted_window(scene: Scene) -> None:

@@ -149,8 +149,8 @@ def test_without_other_hosts_a_reservation_gets_the_next_time_its_owner_allows(
     assert oversold.find(database) == []
     with database.connect() as connection:
         told = connection.execute(
-            sa.select(tables.changes.c.kind, tables.changes.c.user_id).where(
-                tables.changes.c.reservation_id == movable.reservation_id
+            sa.select(tables.log_entries.c.kind, tables.log_entries.c.user_id).where(
+                tables.log_entries.c.subject == movable.reservation_id
             )
         ).all()
         events = dict(

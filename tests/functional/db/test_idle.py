@@ -11,8 +11,9 @@ from oslo_utils import timeutils
 from tests.fakes.cloud import Cloud
 from tests.functional.db import races, world
 from tests.functional.db.managers import Manager
+from tests.functional.db.notices import waiting
 from warre_blazar.db import session
-from warre_blazar.db.messages import outbox
+from warre_blazar.db.messages import deliveries
 from warre_blazar.db.records import changes
 from warre_blazar.db.records.usage import UsageFilter
 from warre_blazar.db.running import idle as stored
@@ -36,7 +37,7 @@ SPAN = world.hours(1, 20)
 @pytest.fixture
 def told(database: sa.Engine) -> None:
     change_records.register()
-    session.change(outbox.set_channels, {"mail": False})
+    session.change(deliveries.set_channels, {"mail": False})
 
 
 def start(cloud: Cloud, **terms: Any) -> world.Lease:
@@ -71,9 +72,7 @@ def state(lease: world.Lease) -> str:
 
 
 def notices(*kinds: Kind) -> list[Notice]:
-    with session.reader() as db:
-        rows = outbox.due(db, "mail", datetime.datetime.max, 1000)
-    return [notice for notice in rows if notice.news.kind in kinds]
+    return [notice for notice in waiting("mail") if notice.news.kind in kinds]
 
 
 def test_idle_reservation_is_warned_and_ends_early(cloud: Cloud):

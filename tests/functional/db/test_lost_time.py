@@ -11,7 +11,7 @@ from tests.functional.db import world
 from tests.functional.db.managers import Manager
 from tests.functional.db.outage import book_on, fail, heal, recover
 from warre_blazar.db import session, tables
-from warre_blazar.db.messages import outbox
+from warre_blazar.db.messages import deliveries
 from warre_blazar.db.records.usage import UsageFilter
 from warre_blazar.domain.records.changes import ChangeKind
 from warre_blazar.domain.records.usage import Amounts
@@ -31,7 +31,7 @@ HOUR = datetime.timedelta(hours=1)
 def recorded(database: sa.Engine) -> None:
     change_records.register()
     change_records.register_deletions()
-    session.change(outbox.set_channels, {"bills": True})
+    session.change(deliveries.set_channels, {"bills": True})
 
 
 def at(hours: float) -> datetime.datetime:
@@ -96,7 +96,7 @@ def test_reservation_that_was_running_when_it_was_imported(cloud: Cloud, databas
     world.begin(lease)
     with database.begin() as connection:
         # Warre writes no log.
-        connection.execute(tables.changes.delete())
+        connection.execute(tables.log_entries.delete())
         connection.execute(tables.bookings.update().values(counted_until=None))
     for hours in (0.5, 1, 1.5):
         server_samples.tell_running_time(at(hours), "manager")

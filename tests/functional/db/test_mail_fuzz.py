@@ -17,7 +17,7 @@ from tests.functional.db.test_messages import ADDRESS, CHANNEL, book, channel, c
 from tests.functional.db.test_outbox import beat
 from tests.unit.messengers import mail_server
 from warre_blazar.db import session, tables
-from warre_blazar.db.messages import outbox
+from warre_blazar.db.messages import deliveries, outbox
 from warre_blazar.domain.messages import messages
 from warre_blazar.domain.messages.messages import one_line
 from warre_blazar.domain.messages.notices import Kind, News
@@ -97,7 +97,7 @@ def test_mail_is_received_as_it_was_meant(
 
     check()
     with session.reader() as db:
-        assert [row for row in outbox.waiting(db) if row[0] == CHANNEL] == []
+        assert deliveries.queues(db)[CHANNEL] == deliveries.Queue()
 
 
 def _check(content: bytes, name: str, project: str, receiver: str | None) -> None:

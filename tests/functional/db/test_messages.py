@@ -20,7 +20,7 @@ from tests.functional.db.test_outbox import beat, given_up, move
 from tests.unit.messengers import mail_server
 from warre_blazar.conf import messages as options
 from warre_blazar.db import session, tables
-from warre_blazar.db.messages import outbox
+from warre_blazar.db.messages import deliveries, outbox
 from warre_blazar.db.running import executions
 from warre_blazar.domain.booking.labels import Labels
 from warre_blazar.domain.booking.quota import Rule
@@ -64,7 +64,7 @@ def channel(database: sa.Engine, cloud: Cloud) -> None:
     """The channel of a messenger, and a Keystone that knows the user and the project."""
     change_records.register()
     change_records.register_deletions()
-    session.change(outbox.set_channels, {CHANNEL: False})
+    session.change(deliveries.set_channels, {CHANNEL: False})
     cloud.keystone.users["user"] = {"name": "Alpha", "email": ADDRESS}
     cloud.keystone.projects[world.PROJECT] = {"name": "physics"}
 
@@ -188,7 +188,7 @@ def test_manager_that_dies_while_it_sends_sends_a_message_twice_at_most(
             raise SystemExit
 
         with monkeypatch.context() as patch, pytest.raises(SystemExit):
-            patch.setattr(outbox, "delete", die)
+            patch.setattr(deliveries, "delete", die)
             Delivery(channel, beat("one")).run()
         for _ in range(2):
             Delivery(channel, "one").run()

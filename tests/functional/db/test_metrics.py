@@ -14,12 +14,13 @@ from oslo_utils import timeutils
 from tests.fakes.cloud import Cloud
 from tests.functional.db import world
 from tests.functional.db.managers import Manager
+from tests.functional.db.notices import waiting
 from tests.functional.db.outage import fail
 from tests.functional.db.test_statements import counted
 from tests.functional.db.test_staying import gpu
 from warre_blazar import times
 from warre_blazar.db import maintenance, session, tables
-from warre_blazar.db.messages import outbox
+from warre_blazar.db.messages import deliveries, outbox
 from warre_blazar.db.records import metrics as tallies
 from warre_blazar.db.running import executions, leases
 from warre_blazar.domain.flavors.capacity import SlotUse
@@ -252,16 +253,15 @@ def test_managers_count_as_alive_by_their_heartbeats(database):
 
 
 def test_outbox_is_shown_by_channel(cloud: Cloud):
-    session.change(outbox.set_channels, {"mail": False})
+    session.change(deliveries.set_channels, {"mail": False})
     world.add_host(cloud, "a")
     lease = world.book(world.request(world.add_flavor(), SPAN))
     of_lease = outbox.of_lease(lease.id)
     for minutes in (3, 9):
         news = News(Kind.STARTED, world.NOW - minutes * MINUTE)
         session.change(outbox.add, of_lease, news)
-    with session.reader() as db:
-        lost, *_ = outbox.due(db, "mail", world.NOW, 9)
-    session.change(outbox.give_up, lost.id, "no address", world.NOW)
+    lost, *_ = waiting("mail")
+    session.change(deliveries.give_up, lost.id, "no address", world.NOW)
     assert read().outbox == {
         outbox.LEASES: Queue(0, datetime.timedelta(0), 0),
         "mail": Queue(1, 9 * MINUTE, 1),

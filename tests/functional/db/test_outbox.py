@@ -13,12 +13,13 @@ from blazar.db import api as db_api
 from oslo_utils import timeutils
 
 from tests.fakes.cloud import Cloud
-from tests.functional.db import world
+from tests.functional.db import notices, world
 from tests.functional.db.fake_clock import FakeClock
 from tests.functional.db.managers import Manager
 from warre_blazar import texts, times
 from warre_blazar.db import session, tables
-from warre_blazar.db.messages import outbox
+from warre_blazar.db.messages import deliveries, outbox
+from warre_blazar.db.messages.deliveries import Queue
 from warre_blazar.db.running import executions
 from warre_blazar.domain.audit.facts import LostNotices
 from warre_blazar.domain.messages import payloads
@@ -47,7 +48,7 @@ def channels(database: sa.Engine) -> None:
     """Two channels, of which one gets what bills are made from."""
     change_records.register()
     change_records.register_deletions()
-    session.change(outbox.set_channels, {"bills": True, "mail": False})
+    session.change(deliveries.set_channels, {"bills": True, "mail": False})
 
 
 @pytest.fixture
@@ -56,8 +57,7 @@ def manager() -> Manager:
 
 
 def waiting_for(channel: str) -> list[Notice]:
-    with session.reader() as db:
-        return outbox.due(db, channel, datetime.datetime.max, 1000)
+    return notices.waiting(channel)
 
 
 def kinds(channel: str) -> list[str]:
@@ -254,6 +254,56 @@ def test_full_hour_beside_an_end_tells_no_time_twice(cloud: Cloud, manager: Mana
     assert [p and (p.start, p.end) for p in periods] == [(SPAN.start, SPAN.end + 3 * SECOND)]
 
 
+BESIDE = pytest.mark.parametrize("kind", ["mariadb", "postgresql"], indirect=True, scope="session")
+
+
+@BESIDE
+def test_entry_that_is_committed_late_is_told(database: sa.Engine):
+    """Its id is smaller than that of an entry that is told already."""
+    with sa.orm.Session(database) as late:
+        lease = {"lease_id": "late", "project_id": "p", "user_id": "u"}
+        outbox.add_lease(late, lease, "delete", world.NOW)
+        add("early")
+        assert [n.subject for n in waiting_for(outbox.LEASES)] == ["early"]
+        late.commit()
+    assert [n.subject for n in waiting_for(outbox.LEASES)] == ["early", "late"]
+
+
+@BESIDE
+def test_managers_at_once_write_each_notice_once(
+    database: sa.Engine, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(deliveries, "_BATCH", 5)
+    for number in range(40):
+        add(f"{number}")
+
+    def write() -> None:
+        while session.change(deliveries.spread):
+            pass
+
+    threads = [threading.Thread(target=write) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    told = [notice.subject for notice in waiting_for(outbox.LEASES)]
+    assert told == [f"{number}" for number in range(40)]
+
+
+def test_what_is_told_is_forgotten_but_for_the_log(
+    cloud: Cloud, manager: Manager, database: sa.Engine
+):
+    lease = book(cloud)
+    manager.run(SPAN.start)
+    for name in ("bills", "mail", outbox.LEASES):
+        Delivery(Recorder(name), beat(manager.executor.manager_id)).run()
+    delivery.tidy(world.NOW)
+    entry = tables.log_entries.c
+    with database.connect() as connection:
+        left = connection.execute(sa.select(entry.subject, entry.kind, entry.content)).all()
+    assert [tuple(row) for row in left] == [(lease.reservation_id, "started", None)]
+
+
 def test_notice_that_fails_delays_only_its_own_subject(now: list[datetime.datetime]):
     for subject in ("a", "b", "a"):
         add(subject)
@@ -338,7 +388,7 @@ def test_channel_that_is_away_loses_nothing(now: list[datetime.datetime]):
 
 
 def given_up(database: sa.Engine) -> list[tuple[str, str]]:
-    table = tables.outbox.c
+    table = tables.deliveries.c
     query = sa.select(table.subject, table.error).where(table.given_up_at.is_not(None))
     with database.connect() as connection:
         return [(s, e) for s, e in connection.execute(query.order_by(table.id))]
@@ -355,7 +405,7 @@ def test_notice_that_can_never_be_sent_is_given_up_at_once(
     why = "The user has no address"
     assert given_up(database) == [("a", why), ("b", why)]
     with session.reader() as db:
-        (lost,) = outbox.given_up(db)
+        (lost,) = deliveries.given_up(db)
     assert lost == LostNotices(outbox.LEASES, 2, "b", "lease", why)
 
 
@@ -376,7 +426,8 @@ def test_one_project_does_not_fill_the_outbox(database: sa.Engine, monkeypatch: 
     delivery.tidy(world.NOW)
     assert [subject for subject, _ in given_up(database)] == ["0", "1"]
     with session.reader() as db:
-        assert outbox.waiting(db) == [(outbox.LEASES, 3, world.NOW, 2)]
+        queue = deliveries.queues(db)[outbox.LEASES]
+    assert queue == Queue(3, world.NOW, 2)
 
 
 def validator(name: str) -> jsonschema.Draft202012Validator:
@@ -429,7 +480,7 @@ def test_news_without_channels_cost_one_statement_and_write_nothing(
     cloud: Cloud, database: sa.Engine
 ):
     lease = book(cloud)
-    session.change(outbox.set_channels, {})
+    session.change(deliveries.set_channels, {})
     before = kinds("mail")
     news = News(Kind.HOST_LOST, world.NOW)
     session.change(outbox.add, outbox.of_reservations([lease.reservation_id]), news)

@@ -71,7 +71,7 @@ def test_booking_moves_a_reservation_that_has_not_begun(database: sa.Engine, fla
     places = [held(each) for each in scattered]
     assert places[0] == places[1] != held(lease)
     with database.connect() as db:
-        kinds = list(db.scalars(sa.select(tables.changes.c.kind)))
+        kinds = list(db.scalars(sa.select(tables.log_entries.c.kind)))
     assert kinds.count(ChangeKind.MOVED.value) == 1
 
 

@@ -9,9 +9,10 @@ import sqlalchemy as sa
 from tests.fakes.cloud import Cloud
 from tests.functional.db import world
 from tests.functional.db.managers import Manager
+from tests.functional.db.notices import waiting
 from tests.functional.db.test_outbox import move
 from warre_blazar.db import session, turns
-from warre_blazar.db.messages import outbox
+from warre_blazar.db.messages import deliveries, outbox
 from warre_blazar.domain.messages.notices import Kind
 from warre_blazar.domain.timeline import Span
 from warre_blazar.services.messages import reminders
@@ -27,7 +28,7 @@ HOURS = (24, 1)
 
 @pytest.fixture
 def channel(database: sa.Engine) -> None:
-    session.change(outbox.set_channels, {"mail": False})
+    session.change(deliveries.set_channels, {"mail": False})
 
 
 @pytest.fixture
@@ -46,9 +47,7 @@ def look(now: datetime.datetime, manager_id: str = "one") -> None:
 
 def told() -> list[tuple[int, str]]:
     """The hours and the end of each reminder."""
-    with session.reader() as db:
-        due = outbox.due(db, "mail", datetime.datetime.max, 1000)
-    notices = [notice for notice in due if notice.news.kind is Kind.REMINDED]
+    notices = [notice for notice in waiting("mail") if notice.news.kind is Kind.REMINDED]
     return [((n.news.after or {})["hours"], n.content["end"]) for n in notices]
 
 

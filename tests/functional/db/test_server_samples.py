@@ -10,10 +10,11 @@ from oslo_utils import timeutils
 from tests.fakes.cloud import Cloud
 from tests.functional.db import databases, world
 from tests.functional.db.managers import Manager
+from tests.functional.db.notices import waiting
 from tests.functional.db.test_statements import counted
 from warre_blazar.db import session, tables
 from warre_blazar.db.booking.reservations import Filter
-from warre_blazar.db.messages import outbox
+from warre_blazar.db.messages import deliveries
 from warre_blazar.db.records.usage import UsageFilter
 from warre_blazar.domain.messages import payloads
 from warre_blazar.domain.messages.notices import Kind, Notice
@@ -36,7 +37,7 @@ MIDNIGHT = world.NOW + datetime.timedelta(days=1)
 def told(database: sa.Engine) -> None:
     change_records.register()
     change_records.register_deletions()
-    session.change(outbox.set_channels, {"bills": True, "mail": False})
+    session.change(deliveries.set_channels, {"bills": True, "mail": False})
 
 
 @pytest.fixture
@@ -66,9 +67,7 @@ def sums(database: sa.Engine) -> dict[datetime.date, int]:
 
 
 def in_use() -> list[Notice]:
-    with session.reader() as db:
-        notices = outbox.due(db, "bills", datetime.datetime.max, 10000)
-    return [notice for notice in notices if notice.news.kind is Kind.IN_USE]
+    return [notice for notice in waiting("bills") if notice.news.kind is Kind.IN_USE]
 
 
 def idle() -> dict[str, datetime.datetime | None]:

@@ -13,8 +13,9 @@ from tests.fakes.glance import SERVICE_PROJECT
 from tests.functional.db import world
 from tests.functional.db.faults import Call, Fault, Killed, Outside
 from tests.functional.db.managers import OVER, Manager, state
+from tests.functional.db.notices import waiting
 from warre_blazar.db import session, tables
-from warre_blazar.db.messages import outbox
+from warre_blazar.db.messages import deliveries
 from warre_blazar.db.running import executions
 from warre_blazar.db.running import snapshots as stored
 from warre_blazar.domain.messages.notices import Notice
@@ -44,7 +45,7 @@ PAUSE = datetime.timedelta(seconds=20)
 def channel(database: sa.Engine) -> None:
     change_records.register()
     change_records.register_deletions()
-    session.change(outbox.set_channels, {"mail": False})
+    session.change(deliveries.set_channels, {"mail": False})
 
 
 class Site:
@@ -78,9 +79,7 @@ class Site:
         return [(each.server_id, each.status.value) for each in self.made()]
 
     def told(self) -> list[Notice]:
-        with session.reader() as db:
-            due = outbox.due(db, "mail", datetime.datetime.max, 1000)
-        return [notice for notice in due if notice.news.kind.value == "snapshot"]
+        return [notice for notice in waiting("mail") if notice.news.kind.value == "snapshot"]
 
 
 @pytest.fixture

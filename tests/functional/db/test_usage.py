@@ -15,8 +15,10 @@ from oslo_utils import timeutils
 from tests.fakes.cloud import Cloud
 from tests.functional.db import world
 from tests.functional.db.managers import Manager
+from tests.functional.db.notices import waiting
+from warre_blazar import times
 from warre_blazar.db import session, tables
-from warre_blazar.db.messages import outbox
+from warre_blazar.db.messages import deliveries, outbox
 from warre_blazar.db.records.usage import UsageFilter
 from warre_blazar.domain.messages.notices import Kind
 from warre_blazar.domain.records.usage import Amounts
@@ -24,6 +26,7 @@ from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import exceptions
 from warre_blazar.plugins import change_records
 from warre_blazar.services.booking import changing
+from warre_blazar.services.messages import delivery
 from warre_blazar.services.records import history, server_samples, usage
 from warre_blazar.services.running import backing
 
@@ -41,7 +44,7 @@ PROJECTS = ("project-alpha", "project-beta")
 def told(database: sa.Engine) -> None:
     change_records.register()
     change_records.register_deletions()
-    session.change(outbox.set_channels, {"bills": True})
+    session.change(deliveries.set_channels, {"bills": True})
 
 
 def after(hours: float) -> datetime.datetime:
@@ -282,9 +285,8 @@ def _check_exists(year: Year, held: int) -> None:
     running = [e for e in year.entries if e.started and e.over > year.now]
     with session.writer() as db:
         outbox.count_until(db, sa.true(), year.now)
-        notices = outbox.due(db, "bills", datetime.datetime.max, 10**6)
     told = 0
-    for notice in notices:
+    for notice in waiting("bills"):
         if notice.news.kind is Kind.EXISTS and notice.news.period is not None:
             period = notice.news.period
             length = int((period.end - period.start).total_seconds())
@@ -297,6 +299,9 @@ def _check_purge(year: Year) -> None:
     """After a purge, the usage of what is younger than ``history_days`` is the same."""
     days = 100
     before = year.now - days * DAY
+    # Nobody listens, so the notices are given up, and forgotten some time later.
+    for weeks in range(3):
+        delivery.tidy(year.now + weeks * (times.LOST_NOTICES_SHOWN_FOR + DAY))
     history.purge(year.now, days)
     kept = [
         entry
@@ -310,5 +315,5 @@ def _check_purge(year: Year) -> None:
     every = Ledger(year.entries, year.now)
     assert total(recent, year.now).instances == every.over(recent)
     with session.reader() as db:
-        reservations = {row.reservation_id for row in db.execute(sa.select(tables.changes))}
+        reservations = {row.subject for row in db.execute(sa.select(tables.log_entries))}
     assert reservations <= {entry.lease.reservation_id for entry in kept}

@@ -273,7 +273,7 @@ def test_undo_accepts_what_managers_note_about_running_reservations(scene: Scene
     rows = scene.dump()
     # What managers have noted of a reservation is kept for some time, as if it had been deleted. A
     # turn says until when they have counted.
-    assert rows.pop("warre_changes")
+    assert rows.pop("warre_log")
     assert rows.pop("warre_turns")
     assert rows == scene.before
 

@@ -9,7 +9,7 @@ from tests.unit.api import things
 from tests.unit.api.people import Person
 from tests.unit.api.site import Site
 from warre_blazar.db import session
-from warre_blazar.db.messages import outbox
+from warre_blazar.db.messages import deliveries
 
 
 @contextlib.contextmanager
@@ -35,7 +35,7 @@ def test_booking_takes_few_statements_and_transactions(site: Site, admin: Person
 
     The booking is told by two channels.
     """
-    session.change(outbox.set_channels, {"bills": True, "mail": False})
+    session.change(deliveries.set_channels, {"bills": True, "mail": False})
     flavor = things.add_flavor(admin)
     things.book(alpha, flavor)
     with counted(site.engine) as counts:

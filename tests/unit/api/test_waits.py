@@ -13,7 +13,7 @@ from tests.unit.api.people import Person, refusal
 from tests.unit.api.site import Site
 from tests.unit.api.things import at
 from warre_blazar.db import session, tables
-from warre_blazar.db.messages import outbox
+from warre_blazar.db.messages import deliveries
 from warre_blazar.domain.messages.notices import Kind
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import manager
@@ -45,7 +45,9 @@ def shown(person: Person, wait: dict[str, Any]) -> dict[str, Any]:
 def told(kind: Kind) -> list[str]:
     """The waits of which the outbox says something to people."""
     with session.reader() as db:
-        query = sa.select(tables.outbox.c.subject).where(tables.outbox.c.kind == kind.value)
+        query = sa.select(tables.log_entries.c.subject).where(
+            tables.log_entries.c.kind == kind.value
+        )
         return list(db.scalars(query))
 
 
@@ -63,7 +65,7 @@ def full(site: Site, admin: Person, beta: Person) -> tuple[dict[str, Any], dict[
 @pytest.fixture
 def listened(full) -> None:
     """Somebody listens to the outbox."""
-    session.change(outbox.set_channels, {"message log": False})
+    session.change(deliveries.set_channels, {"message log": False})
 
 
 def test_wait_is_booked_as_its_user_when_room_appears(site, alpha: Person, beta: Person, full):

@@ -1,18 +1,18 @@
-"""The outbox: notices that the managers have yet to send, once for each channel.
+"""The outbox: entries of the log that are to be told.
 
-A notice is written in the transaction that makes the change, so it is told exactly if the change
-was made.
+An entry is written in the transaction that makes the change, so it is told exactly if the change
+was made. A manager then writes a notice for each channel (``deliveries.spread``).
 """
 
 import datetime
-from collections.abc import Callable, Collection, Mapping
+import enum
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import sqlalchemy as sa
 from oslo_serialization import jsonutils
 from sqlalchemy.orm import Session
 
-from warre_blazar.db import session
 from warre_blazar.db.tables import (
     bookings,
     bookings_in_leases,
@@ -20,17 +20,15 @@ from warre_blazar.db.tables import (
     flavors,
     instance_reservations,
     leases,
-    outbox,
+    log_entries,
     reservations,
 )
-from warre_blazar.domain.audit.facts import LostNotices
 from warre_blazar.domain.booking import reservation_states
 from warre_blazar.domain.messages.notices import (
     BILLING,
     STATES,
     Kind,
     News,
-    Notice,
     time_text,
     to_text,
 )
@@ -40,6 +38,16 @@ from warre_blazar.domain.waits import Wait
 
 #: The channel of Blazar's own notifications about leases. It is always there.
 LEASES = "lease"
+
+
+class Telling(enum.StrEnum):
+    """How far an entry of the log is told."""
+
+    #: No notices are written yet.
+    NEW = "new"
+    #: Notices are written, and some may have yet to be sent.
+    SPREAD = "spread"
+
 
 _WHOLE = bookings_in_leases.join(flavors, flavors.c.id == bookings.c.flavor_id).outerjoin(
     instance_reservations, instance_reservations.c.reservation_id == bookings.c.reservation_id
@@ -88,14 +96,23 @@ def of_reservations(reservation_ids: Collection[str]) -> sa.ColumnElement[bool]:
     return bookings.c.reservation_id.in_(list(reservation_ids))
 
 
-def add(db: Session | sa.Connection, of: sa.ColumnElement[bool], news: News) -> None:
-    """Write a notice about each of some reservations, once for each channel.
+def add(
+    db: Session | sa.Connection,
+    of: sa.ColumnElement[bool],
+    news: News,
+    *,
+    is_logged: bool = False,
+) -> None:
+    """Write what has happened to each of some reservations, so that it is told.
 
-    The notice has the reservation as the database has it now, but with the news' changed values.
+    The entry has the reservation as the database has it now, but with the news' changed values.
 
     :param of: which reservations, as an SQL condition.
+    :param is_logged: whether it is also in the reservations' log. If not, nothing is written unless
+        there is a channel that tells it.
     """
-    _insert(db, _snapshots(db, of, news.kind in BILLING), lambda _: news)
+    found = _snapshots(db, of, billing=news.kind in BILLING, only_told=not is_logged)
+    _insert(db, (_entry(row, news, is_logged=is_logged) for row in found))
 
 
 def add_start(
@@ -103,13 +120,18 @@ def add_start(
 ) -> None:
     """Write that reservations have begun. Those with a reason for it aren't open yet.
 
+    The log has both. Only that they aren't open is told.
+
     :param of: which reservations, as an SQL condition.
     """
-
-    def news(row: sa.RowMapping) -> News:
-        return News(Kind.REFUSED if row["status_reason"] else Kind.STARTED, at)
-
-    _insert(db, _snapshots(db, of, billing=False), news)
+    entries = []
+    for row in _snapshots(db, of, only_told=False):
+        refused = bool(row["status_reason"])
+        started = _entry(row, News(Kind.STARTED, at), is_logged=True, is_told=not refused)
+        entries.append(started)
+        if refused:
+            entries.append(_entry(row, News(Kind.REFUSED, at), is_logged=True))
+    _insert(db, entries)
 
 
 def add_in_use(
@@ -124,7 +146,8 @@ def add_in_use(
         number = servers[row["reservation_id"]]
         return News(Kind.IN_USE, at, after={"in_use": number > 0, "servers": number})
 
-    _insert(db, _snapshots(db, of_reservations(servers), billing=True), news)
+    found = _snapshots(db, of_reservations(servers), billing=True)
+    _insert(db, (_entry(row, news(row)) for row in found))
 
 
 def count_until(
@@ -195,7 +218,8 @@ def _add_periods(
     def period(row: sa.RowMapping) -> News:
         return News(Kind.EXISTS, at, period=Span(counted[row["id"]], at))
 
-    _insert(db, _snapshots(db, bookings.c.id.in_(before), billing=True), period)
+    found = _snapshots(db, bookings.c.id.in_(before), billing=True)
+    _insert(db, (_entry(row, period(row)) for row in found))
     return before
 
 
@@ -207,52 +231,67 @@ def _set_counted(
 
 
 def _snapshots(
-    db: Session | sa.Connection, of: sa.ColumnElement[bool], billing: bool
-) -> list[sa.RowMapping]:
-    """Reservations as they are now, once for each channel that gets notices about them."""
-    # Each channel with each reservation. On MariaDB, SQLAlchemy warns of joins without a condition
-    # that names both tables, so there is one that is always true.
-    wanted = channels.c.name.is_not(None) == bookings.c.id.is_not(None)
-    if billing:
-        wanted = sa.and_(wanted, channels.c.billing)
-    query = (
-        sa.select(channels.c.name.label("channel"), *_COLUMNS)
-        .select_from(_WHOLE.join(channels, wanted))
-        .where(of)
-        .order_by(bookings.c.id, channels.c.name)
-    )
-    return list(db.execute(query).mappings())
-
-
-def _insert(
     db: Session | sa.Connection,
-    snapshots: list[sa.RowMapping],
-    news_of: Callable[[sa.RowMapping], News],
-) -> None:
-    rows = []
-    for row in snapshots:
-        news, reservation = news_of(row), _reservation(row)
-        reservation["status"] = STATES.get(news.kind, reservation["status"])
-        reservation |= {k: v for k, v in (news.after or {}).items() if k in reservation}
-        rows.append(_row(row["channel"], row["reservation_id"], news, reservation))
-    if rows:
-        db.execute(outbox.insert(), rows)
+    of: sa.ColumnElement[bool],
+    *,
+    billing: bool = False,
+    only_told: bool = True,
+) -> list[sa.RowMapping]:
+    """Reservations as they are now, and whether a channel gets notices about them (``is_told``).
 
-
-def _row(channel: str, subject: str, news: News, content: Mapping[str, Any]) -> dict[str, Any]:
+    :param billing: whether only channels count that get what bills are made from.
+    :param only_told: whether to read nothing if there is no channel.
     """
-    :param content: as ``Notice.content``.
+    is_told = sa.exists().where(channels.c.billing if billing else channels.c.name.is_not(None))
+    query = sa.select(is_told.label("is_told"), *_COLUMNS).select_from(_WHOLE).where(of)
+    if only_told:
+        query = query.where(is_told)
+    return list(db.execute(query.order_by(bookings.c.id)).mappings())
+
+
+def _entry(
+    row: sa.RowMapping, news: News, *, is_logged: bool = False, is_told: bool = True
+) -> dict[str, Any]:
+    """An entry about a reservation.
+
+    :param row: a row of ``_snapshots``.
+    """
+    reservation = _reservation(row)
+    reservation["status"] = STATES.get(news.kind, reservation["status"])
+    reservation |= {k: v for k, v in (news.after or {}).items() if k in reservation}
+    told = reservation if is_told and row["is_told"] else None
+    values = _values(row["reservation_id"], news, told, is_logged=is_logged)
+    return {**values, "project_id": row["project_id"]}
+
+
+def _values(
+    subject: str, news: News, told: Mapping[str, Any] | None, *, is_logged: bool = False
+) -> dict[str, Any]:
+    """The values of an entry.
+
+    :param told: what is told of the subject, as ``Notice.content``. None: nothing is told.
     """
     return {
-        "channel": channel,
         "subject": subject,
         "kind": news.kind.value,
         "at": news.at.replace(microsecond=0),
         "user_id": news.user_id,
-        "project_id": content["project_id"],
-        "content": to_text(news, content),
-        "attempts": 0,
+        "project_id": told["project_id"] if told else None,
+        "before": _json(news.before),
+        "after": _json(news.after),
+        "is_logged": is_logged,
+        "telling": Telling.NEW.value if told else None,
+        "content": to_text(news, told) if told else None,
     }
+
+
+def _json(values: Mapping[str, Any] | None) -> str | None:
+    return None if values is None else jsonutils.dumps(values)
+
+
+def _insert(db: Session | sa.Connection, entries: Iterable[Mapping[str, Any]]) -> None:
+    if rows := list(entries):
+        db.execute(log_entries.insert(), rows)
 
 
 def _reservation(row: sa.RowMapping) -> dict[str, Any]:
@@ -285,7 +324,7 @@ def _reservation(row: sa.RowMapping) -> dict[str, Any]:
 
 
 def add_wait(db: Session, wait: Wait, news: News, flavor_name: str) -> None:
-    """Write a notice about a wait, once for each channel.
+    """Write what has become of a wait, if there is a channel that tells it.
 
     Its content has the fields of a reservation, as far as the wait has them.
 
@@ -304,9 +343,8 @@ def add_wait(db: Session, wait: Wait, news: News, flavor_name: str) -> None:
         "before_end": wait.before_end,
         "created_at": time_text(wait.created_at),
     }
-    rows = [_row(name, wait.id, news, content) for name in db.scalars(sa.select(channels.c.name))]
-    if rows:
-        db.execute(outbox.insert(), rows)
+    if db.scalar(sa.select(sa.exists(sa.select(channels.c.name)))):
+        _insert(db, [_values(wait.id, news, content)])
 
 
 def add_lease(db: Session, lease: Mapping[str, Any], event: str, at: datetime.datetime) -> None:
@@ -315,152 +353,4 @@ def add_lease(db: Session, lease: Mapping[str, Any], event: str, at: datetime.da
     :param lease: the payload of the notification.
     """
     content = jsonutils.to_primitive({**lease, "event": event})
-    db.execute(
-        outbox.insert().values(**_row(LEASES, lease["lease_id"], News(Kind.LEASE, at), content))
-    )
-
-
-# What the managers do with the outbox.
-
-
-def set_channels(db: Session, billing: Mapping[str, bool]) -> None:
-    """Write which channels there are. Notices are written for these only.
-
-    :param billing: for each channel, whether it gets the notices that bills are made from.
-    """
-    query = sa.select(channels.c.name, channels.c.billing)
-    stored = {name: bool(both) for name, both in db.execute(query)}
-    if stored == dict(billing):
-        return
-    db.execute(channels.delete())
-    if billing:
-        db.execute(
-            channels.insert(), [{"name": name, "billing": both} for name, both in billing.items()]
-        )
-
-
-def due(db: Session, channel: str, now: datetime.datetime, limit: int) -> list[Notice]:
-    """Notices that a channel should send now: the oldest of each project, then the next of each.
-
-    So no project delays the others, however many notices it has. A notice isn't due while an
-    earlier one about the same subject waits for another attempt.
-    """
-    waiting = (outbox.c.channel == channel, outbox.c.given_up_at.is_(None))
-    # A few rows, which the database reads once, and not again for each notice.
-    blocked = (
-        sa.select(outbox.c.subject, sa.func.min(outbox.c.id).label("first"))
-        .where(*waiting, outbox.c.next_at > now)
-        .group_by(outbox.c.subject)
-        .subquery()
-    )
-    is_blocked = sa.and_(blocked.c.subject == outbox.c.subject, blocked.c.first <= outbox.c.id)
-    turn = sa.func.row_number().over(partition_by=outbox.c.project_id, order_by=outbox.c.id)
-    # The contents are read afterwards, so that the database needn't sort them.
-    found = (
-        sa.select(outbox.c.id, turn.label("turn"))
-        .outerjoin(blocked, is_blocked)
-        .where(*waiting, blocked.c.subject.is_(None))
-        .order_by("turn", outbox.c.id)
-        .limit(limit)
-        .subquery()
-    )
-    query = (
-        sa.select(outbox).join(found, found.c.id == outbox.c.id).order_by(found.c.turn, found.c.id)
-    )
-    return [Notice.read(dict(row)) for row in db.execute(query).mappings()]
-
-
-def delete(db: Session, notice_id: int) -> None:
-    """Remove a notice that is sent."""
-    db.execute(outbox.delete().where(outbox.c.id == notice_id))
-
-
-def postpone(db: Session, notice: Notice, error: str, next_at: datetime.datetime) -> None:
-    """Note that an attempt to send a notice has failed, and when the next one is due."""
-    db.execute(
-        outbox.update()
-        .where(outbox.c.id == notice.id)
-        .values(attempts=notice.attempts + 1, error=error, next_at=next_at)
-    )
-
-
-def give_up(db: Session, notice_id: int, error: str, now: datetime.datetime) -> None:
-    """Note that a notice can't be sent."""
-    db.execute(outbox.update().where(outbox.c.id == notice_id).values(given_up_at=now, error=error))
-
-
-def give_up_old(db: Session, before: datetime.datetime, now: datetime.datetime) -> int:
-    """Give up all notices that were written before a moment, and return their number."""
-    waiting = (outbox.c.given_up_at.is_(None), outbox.c.at < before)
-    text = sa.func.coalesce(outbox.c.error, "It waited for too long")
-    return session.changed(db, outbox.update().where(*waiting).values(given_up_at=now, error=text))
-
-
-def give_up_surplus(db: Session, most: int, now: datetime.datetime) -> int:
-    """Give up the oldest notices of each channel and project beyond a number of waiting ones.
-
-    :returns: how many notices were given up.
-    """
-    waiting = outbox.c.given_up_at.is_(None)
-    groups = (
-        sa.select(outbox.c.channel, outbox.c.project_id, sa.func.count())
-        .where(waiting)
-        .group_by(outbox.c.channel, outbox.c.project_id)
-        .having(sa.func.count() > most)
-    )
-    given_up = 0
-    for channel, project_id, number in db.execute(groups).all():
-        same = (waiting, outbox.c.channel == channel, outbox.c.project_id == project_id)
-        oldest = sa.select(outbox.c.id).where(*same).order_by(outbox.c.id).limit(number - most)
-        ids = list(db.scalars(oldest))
-        text = f"More than {most} notices of the project were waiting"
-        db.execute(outbox.update().where(outbox.c.id.in_(ids)).values(given_up_at=now, error=text))
-        given_up += len(ids)
-    return given_up
-
-
-def delete_given_up(db: Session, before: datetime.datetime) -> int:
-    """Delete the notices that were given up before a moment, and return their number."""
-    return session.changed(db, outbox.delete().where(outbox.c.given_up_at < before))
-
-
-def given_up(db: Session) -> list[LostNotices]:
-    """For each channel that has given up notices, how many, and the newest of them."""
-    number, newest = sa.func.count().label("number"), sa.func.max(outbox.c.id).label("newest")
-    lost = (
-        sa.select(number, newest)
-        .where(outbox.c.given_up_at.is_not(None))
-        .group_by(outbox.c.channel)
-        .subquery()
-    )
-    query = (
-        sa.select(outbox.c.channel, lost.c.number, outbox.c.subject, outbox.c.kind, outbox.c.error)
-        .join(lost, lost.c.newest == outbox.c.id)
-        .order_by(outbox.c.channel)
-    )
-    return [LostNotices(*row) for row in db.execute(query)]
-
-
-def waiting(db: Session) -> list[tuple[str, int, datetime.datetime | None, int]]:
-    """What is in the outbox for each channel that has a notice there.
-
-    :returns: for each channel, its name, the number of notices that wait, the time of the oldest of
-        these (None if no notice waits), and the number of notices that were given up.
-    """
-    given_up = sa.func.count(outbox.c.given_up_at)
-    query = (
-        sa.select(
-            outbox.c.channel,
-            sa.func.count() - given_up,
-            sa.func.min(sa.case((outbox.c.given_up_at.is_(None), outbox.c.at))),
-            given_up,
-        )
-        .group_by(outbox.c.channel)
-        .order_by(outbox.c.channel)
-    )
-    return [(c, number, oldest, lost) for c, number, oldest, lost in db.execute(query)]
-
-
-def channel_names(db: Session) -> set[str]:
-    """The names of all channels for which notices are written."""
-    return {LEASES, *db.scalars(sa.select(channels.c.name))}
+    _insert(db, [_values(lease["lease_id"], News(Kind.LEASE, at), content)])

@@ -1,4 +1,7 @@
-"""Reads and writes the changes of reservations. Each change that is written is also told."""
+"""Reads and writes the changes of reservations, which are entries of the log.
+
+Most changes that are written are also told.
+"""
 
 import collections
 import datetime
@@ -15,8 +18,8 @@ from warre_blazar.db.records import history
 from warre_blazar.db.tables import (
     bookings,
     bookings_in_leases,
-    changes,
     leases,
+    log_entries,
     reservations,
 )
 from warre_blazar.domain.messages.notices import News, time_text
@@ -31,19 +34,26 @@ def add(db: Session | sa.Connection, reservation_id: str, change: Change) -> Non
 
     :param reservation_id: the id of Blazar's reservation.
     """
-    note(db, reservation_id, change)
-    outbox.add(db, outbox.of_reservations([reservation_id]), News.of(change))
+    of = outbox.of_reservations([reservation_id])
+    outbox.add(db, of, News.of(change), is_logged=True)
 
 
 def note(db: Session | sa.Connection, reservation_id: str, change: Change) -> None:
     """Add a change of a reservation that the caller tells itself, or that isn't told."""
-    db.execute(changes.insert().values(reservation_id=reservation_id, **_columns(change)))
+    values = {
+        "subject": reservation_id,
+        "kind": change.kind.value,
+        "at": change.at.replace(microsecond=0),
+        "user_id": change.user_id,
+        "before": _text(change.before),
+        "after": _text(change.after),
+    }
+    db.execute(log_entries.insert().values(is_logged=True, **values))
 
 
 def add_of_lease(db: Session | sa.Connection, lease_id: str, change: Change) -> None:
-    """Add a change of each flavor:slot reservation of a lease."""
-    _note_all(db, reservations.c.lease_id == lease_id, change)
-    outbox.add(db, outbox.of_lease(lease_id), News.of(change))
+    """Add a change of each flavor:slot reservation of a lease, and tell it."""
+    outbox.add(db, outbox.of_lease(lease_id), News.of(change), is_logged=True)
 
 
 def add_status(
@@ -61,65 +71,39 @@ def add_status(
     kind = BY_STATUS.get(status)
     if kind is None:
         return
-    change = Change(at, kind)
     of = sa.and_(reservations.c.id.in_(reservation_ids), reservations.c.status != status)
-    _note_all(db, of, change)
     if kind is ChangeKind.STARTED:
-        refused = sa.and_(of, bookings.c.status_reason.is_not(None))
-        _note_all(db, refused, Change(at, ChangeKind.REFUSED))
         outbox.begin_counting(db, of, at)
         outbox.add_start(db, of, at)
     else:
         outbox.end_counting(db, of, at)
         history.set_final_times(db, of)
-        outbox.add(db, of, News.of(change))
+        outbox.add(db, of, News.of(Change(at, kind)), is_logged=True)
 
 
 def note_earlier_starts(db: Session) -> None:
     """Note the starts of running reservations that had begun before they were imported."""
     started = sa.exists().where(
-        changes.c.reservation_id == bookings.c.reservation_id,
-        changes.c.kind == ChangeKind.STARTED.value,
+        is_change(bookings.c.reservation_id), log_entries.c.kind == ChangeKind.STARTED.value
     )
-    running = sa.and_(
-        reservations.c.status == "active", bookings.c.counted_until.is_(None), sa.not_(started)
-    )
-    _note_all(db, running, Change(datetime.datetime.min, ChangeKind.STARTED), leases.c.start_date)
-
-
-def _note_all(
-    db: Session | sa.Connection,
-    of: sa.ColumnElement[bool],
-    change: Change,
-    at: sa.ColumnElement[datetime.datetime] | None = None,
-) -> None:
-    """Add a change of each of some flavor:slot reservations.
-
-    :param of: which reservations, as an SQL condition.
-    :param at: the moment of the change, if it isn't the same for all.
-    """
-    values = _columns(change)
-    same: dict[str, sa.ColumnElement[Any]] = {
-        name: sa.literal(value, type_=changes.c[name].type) for name, value in values.items()
-    }
-    if at is not None:
-        same["at"] = at
-    affected = (
-        sa.select(bookings.c.reservation_id, *same.values())
+    kind = sa.literal(ChangeKind.STARTED.value)
+    query = (
+        sa.select(bookings.c.reservation_id, kind, leases.c.start_date, sa.true())
         .select_from(bookings_in_leases)
-        .where(of)
+        .where(
+            reservations.c.status == "active", bookings.c.counted_until.is_(None), sa.not_(started)
+        )
     )
-    db.execute(changes.insert().from_select(["reservation_id", *same], affected))
+    columns = ["subject", "kind", "at", "is_logged"]
+    db.execute(log_entries.insert().from_select(columns, query))
 
 
-def _columns(change: Change) -> dict[str, Any]:
-    return {
-        "at": change.at.replace(microsecond=0),
-        "user_id": change.user_id,
-        "kind": change.kind.value,
-        "before": _text(change.before),
-        "after": _text(change.after),
-    }
+def is_change(reservation_id: sa.ColumnElement[Any] | str) -> sa.ColumnElement[bool]:
+    """The SQL condition that an entry of the log is a change of a reservation.
+
+    :param reservation_id: the id of Blazar's reservation.
+    """
+    return sa.and_(log_entries.c.subject == reservation_id, log_entries.c.is_logged == sa.true())
 
 
 def _text(values: _Values) -> str | None:
@@ -131,25 +115,27 @@ def of_reservation(db: Session, reservation_id: str) -> list[Change]:
 
     :param reservation_id: the id of Blazar's reservation.
     """
-    of_it = changes.c.reservation_id == reservation_id
-    return by_reservation(db, of_it)[reservation_id]
+    return by_reservation(db, is_change(reservation_id))[reservation_id]
 
 
 def by_reservation(db: Session, condition: sa.ColumnElement[bool]) -> Mapping[str, list[Change]]:
     """The changes that meet an SQL condition, by reservation, the oldest first."""
-    query = sa.select(changes).where(condition).order_by(changes.c.at, changes.c.id)
+    entry = log_entries.c
+    columns = (entry.subject, entry.at, entry.kind, entry.user_id, entry.before, entry.after)
+    query = sa.select(*columns).where(condition, entry.is_logged == sa.true())
+    query = query.order_by(entry.at, entry.id)
     logs: dict[str, list[Change]] = collections.defaultdict(list)
     for row in db.execute(query).mappings():
         values = map(_values, _both(row))
         change = Change(row["at"], ChangeKind(row["kind"]), row["user_id"], *values)
-        logs[row["reservation_id"]].append(change)
+        logs[row["subject"]].append(change)
     return logs
 
 
 def missing_instances(db: Session, reservation_id: str) -> int:
     """The number of a reservation's instances on failed hosts, as its log tells it."""
-    noted = (changes.c.reservation_id == reservation_id, changes.c.kind == ChangeKind.MISSING.value)
-    query = sa.select(changes.c.after).where(*noted).order_by(changes.c.id.desc()).limit(1)
+    noted = (is_change(reservation_id), log_entries.c.kind == ChangeKind.MISSING.value)
+    query = sa.select(log_entries.c.after).where(*noted).order_by(log_entries.c.id.desc()).limit(1)
     values = _values(db.scalar(query)) or {}
     return int(values.get(MISSING_INSTANCES, 0))
 
@@ -172,11 +158,8 @@ def delete_orphans(db: Session, before: datetime.datetime) -> int:
 
     :param before: only changes before this moment are deleted.
     """
+    entry = log_entries.c
     known = sa.select(bookings.c.reservation_id).where(bookings.c.reservation_id.is_not(None))
-    return session.changed(
-        db,
-        changes.delete().where(
-            changes.c.at < before,
-            changes.c.reservation_id.not_in(known),
-        ),
-    )
+    told = entry.telling.is_(None)
+    old = (entry.at < before, entry.is_logged == sa.true(), told, entry.subject.not_in(known))
+    return session.changed(db, log_entries.delete().where(*old))

@@ -9,11 +9,12 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from warre_blazar.db import session
+from warre_blazar.db.records.changes import is_change
 from warre_blazar.db.tables import (
     bookings,
     bookings_in_leases,
-    changes,
     leases,
+    log_entries,
     reservations,
     turns,
     usage,
@@ -38,11 +39,8 @@ class Running:
 def _since() -> sa.ScalarSelect[Any]:
     """When a reservation in ``bookings`` has started, as its log tells it."""
     return (
-        sa.select(sa.func.max(changes.c.at))
-        .where(
-            changes.c.reservation_id == bookings.c.reservation_id,
-            changes.c.kind == ChangeKind.STARTED.value,
-        )
+        sa.select(sa.func.max(log_entries.c.at))
+        .where(is_change(bookings.c.reservation_id), log_entries.c.kind == ChangeKind.STARTED.value)
         .scalar_subquery()
     )
 

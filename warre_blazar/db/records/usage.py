@@ -13,8 +13,8 @@ from sqlalchemy.orm import Session
 
 from warre_blazar.db.booking import reservations as stored
 from warre_blazar.db.booking.reservations import ends_after, starts_at
-from warre_blazar.db.records import changes as stored_changes
-from warre_blazar.db.tables import all_bookings, bookings, changes, leases, reservations, usage
+from warre_blazar.db.records import changes
+from warre_blazar.db.tables import all_bookings, bookings, leases, log_entries, reservations, usage
 from warre_blazar.domain.booking.reservation import Reservation
 from warre_blazar.domain.records.changes import Change, ChangeKind
 from warre_blazar.domain.timeline import Span
@@ -48,7 +48,7 @@ def read(db: Session, wanted: UsageFilter) -> list[Used]:
     conditions = _conditions(wanted)
     found = stored.where(db, conditions, past=True)
     ids = sa.select(bookings.c.reservation_id).select_from(all_bookings).where(*conditions)
-    logs = stored_changes.by_reservation(db, changes.c.reservation_id.in_(ids))
+    logs = changes.by_reservation(db, log_entries.c.subject.in_(ids))
     used = _used(db, usage.c.reservation_id.in_(ids))
     return [Used(r, tuple(logs[r.reservation_id]), used[r.reservation_id]) for r in found]
 
@@ -83,11 +83,10 @@ def _touches(window: Span) -> sa.ColumnElement[bool]:
 
     A reservation that was moved or shortened may have been booked for another time than its own.
     """
-    same = changes.c.reservation_id == bookings.c.reservation_id
-    moved = sa.exists().where(same, changes.c.kind.in_(_OF_TIME))
-    ended = sa.exists().where(
-        same, changes.c.kind == ChangeKind.ENDED.value, changes.c.at > window.start
-    )
+    same, kind = changes.is_change(bookings.c.reservation_id), log_entries.c.kind
+    moved = sa.exists().where(same, kind.in_(_OF_TIME))
+    has_ended = kind == ChangeKind.ENDED.value
+    ended = sa.exists().where(same, has_ended, log_entries.c.at > window.start)
     # It may have been running after its end.
     beyond = sa.or_(reservations.c.status == "active", bookings.c.deleted_at > window.start)
     late = sa.or_(ends_after(window.start), beyond, ended)

@@ -7,7 +7,8 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from warre_blazar.db import session
-from warre_blazar.db.tables import bookings, bookings_in_leases, changes, flavors, leases
+from warre_blazar.db.records.changes import is_change
+from warre_blazar.db.tables import bookings, bookings_in_leases, flavors, leases, log_entries
 from warre_blazar.db.tables import reservations as blazars
 from warre_blazar.domain.records.changes import ChangeKind
 from warre_blazar.domain.running import lease_states
@@ -46,10 +47,10 @@ def limited(db: Session, reservation_id: str | None = None) -> list[IdleReservat
     :param reservation_id: only this one.
     """
     changed_at = (
-        sa.select(sa.func.max(changes.c.at))
+        sa.select(sa.func.max(log_entries.c.at))
         .where(
-            changes.c.reservation_id == bookings.c.reservation_id,
-            changes.c.kind == ChangeKind.RESCHEDULED.value,
+            is_change(bookings.c.reservation_id),
+            log_entries.c.kind == ChangeKind.RESCHEDULED.value,
         )
         .scalar_subquery()
     )

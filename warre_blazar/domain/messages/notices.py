@@ -102,7 +102,7 @@ class News:
 class Notice:
     """A notice as a channel gets it."""
 
-    #: The id of the row in the outbox.
+    #: The id of the row in ``warre_deliveries``.
     id: int
     #: The id of Blazar's reservation, or of the lease if the kind is LEASE.
     subject: str
@@ -115,27 +115,24 @@ class Notice:
 
     @classmethod
     def read(cls, row: Mapping[str, Any]) -> Self:
-        """The notice in a row of the outbox."""
+        """The notice in a row of ``warre_deliveries``, joined with its entry of the log."""
         stored = jsonutils.loads(row["content"])
         period = stored.get("period")
+        before, after = (row[name] and jsonutils.loads(row[name]) for name in ("before", "after"))
         news = News(
             Kind(row["kind"]),
             row["at"],
             row["user_id"],
-            stored.get("before"),
-            stored.get("after"),
+            before,
+            after,
             Span(*map(datetime.datetime.fromisoformat, period)) if period else None,
         )
         return cls(row["id"], row["subject"], news, stored["content"], row["attempts"])
 
 
 def to_text(news: News, content: Values) -> str:
-    """What ``Notice.read`` reads as ``before``, ``after``, ``period`` and ``content``."""
+    """What ``Notice.read`` reads as ``period`` and ``content``."""
     stored: dict[str, Any] = {"content": content}
-    if news.before is not None:
-        stored["before"] = news.before
-    if news.after is not None:
-        stored["after"] = news.after
     if news.period is not None:
         stored["period"] = [news.period.start.isoformat(), news.period.end.isoformat()]
     return jsonutils.dumps(stored)

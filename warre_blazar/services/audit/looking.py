@@ -12,7 +12,7 @@ from warre_blazar import times, warre_import
 from warre_blazar.db import audit, maintenance, session
 from warre_blazar.db.booking import promises
 from warre_blazar.db.hosts import reservable_hosts
-from warre_blazar.db.messages import outbox
+from warre_blazar.db.messages import deliveries
 from warre_blazar.db.running import leases as lease_rows
 from warre_blazar.domain.audit import cloud_side, overselling, table_side
 from warre_blazar.domain.audit.differences import Difference, DifferenceKind
@@ -185,7 +185,7 @@ def _tables(
         promises=_stale_promises(db),
         in_windows=_in_windows(db, now, busy),
         orphan_events=audit.orphan_event_count(db),
-        lost_notices=outbox.given_up(db),
+        lost_notices=deliveries.given_up(db),
         trusts_in_use=trusts_in_use(db),
         trusted_leases=audit.trusted_leases(db),
     )

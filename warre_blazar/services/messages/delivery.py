@@ -13,7 +13,7 @@ from oslo_log import log as logging
 
 from warre_blazar import timer, times
 from warre_blazar.db import clock, session, turns
-from warre_blazar.db.messages import message_settings, outbox
+from warre_blazar.db.messages import deliveries, message_settings
 from warre_blazar.domain.messages.notices import Notice
 from warre_blazar.errors import exceptions
 
@@ -72,8 +72,9 @@ class Delivery:
         """
         if not self._take():
             return False
+        _spread()
         with session.reader() as db:
-            due = outbox.due(db, self._channel.name, clock.utcnow(), _BATCH)
+            due = deliveries.due(db, self._channel.name, clock.utcnow(), _BATCH)
         failed: set[str] = set()
         for notice in due:
             # What is told about a subject stays in order.
@@ -103,16 +104,22 @@ class Delivery:
         except Undeliverable as error:
             if not error.is_logged:
                 LOG.warning("Notice %s can't be sent by %s: %s", notice.id, name, error)
-            session.change(outbox.give_up, notice.id, str(error), clock.utcnow())
+            session.change(deliveries.give_up, notice.id, str(error), clock.utcnow())
             return True
         except Exception as error:
             LOG.warning("Notice %s wasn't sent by %s yet: %r", notice.id, name, error)
             first, longest = times.NOTICE_FIRST_PAUSE, times.NOTICE_LONGEST_PAUSE
             next_at = clock.utcnow() + times.doubled(first, notice.attempts, longest)
-            session.change(outbox.postpone, notice, str(error), next_at)
+            session.change(deliveries.postpone, notice, str(error), next_at)
             return False
-        session.change(outbox.delete, notice.id)
+        session.change(deliveries.delete, notice.id)
         return True
+
+
+def _spread() -> None:
+    """Write the notices about what has happened, for all channels."""
+    while session.change(deliveries.spread):
+        pass
 
 
 def _turn(channel: Channel) -> str:
@@ -122,11 +129,15 @@ def _turn(channel: Channel) -> str:
 def tidy(now: datetime.datetime) -> None:
     """Give up notices that wait for too long, or of which a project has too many.
 
-    What isn't needed any more is deleted: notices that were given up, and numbers of messages.
+    What isn't needed any more is deleted: notices that were given up, entries of the log that are
+    told and that are only told, and numbers of messages.
     """
-    lost = session.change(outbox.give_up_old, now - times.NOTICE_GIVEN_UP_AFTER, now)
-    lost += session.change(outbox.give_up_surplus, _MOST_OF_PROJECT, now)
+    _spread()
+    lost = session.change(deliveries.give_up_old, now - times.NOTICE_GIVEN_UP_AFTER, now)
+    lost += session.change(deliveries.give_up_surplus, _MOST_OF_PROJECT, now)
     if lost:
         LOG.warning("%s notices were given up; an audit shows them", lost)
-    session.change(outbox.delete_given_up, now - times.LOST_NOTICES_SHOWN_FOR)
+    session.change(deliveries.delete_given_up, now - times.LOST_NOTICES_SHOWN_FOR)
+    while session.change(deliveries.forget_told):
+        pass
     session.change(message_settings.forget_counts, now - times.MESSAGE_COUNTS_KEPT)

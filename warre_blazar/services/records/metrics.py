@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from warre_blazar import times
 from warre_blazar.db import flavors, maintenance, session
 from warre_blazar.db.hosts import allocations, host_marks, reservable_hosts
-from warre_blazar.db.messages import outbox
+from warre_blazar.db.messages import deliveries
 from warre_blazar.db.records import metrics, refusals
 from warre_blazar.domain.booking import reservation_states
 from warre_blazar.domain.flavors import capacity
@@ -100,8 +100,7 @@ def read(now: datetime.datetime, cleaning: datetime.timedelta, rules: Rules) -> 
         windows = maintenance.closing_each(db, bookings.window)
         counted = metrics.tallies(db)
         heartbeats = metrics.heartbeats(db)
-        channels = outbox.channel_names(db)
-        queues = outbox.waiting(db)
+        queues = deliveries.queues(db)
         refused = refusals.of_day(db, now.date())
     names = {flavor.id: _name(flavor) for flavor in (*offered, *gone.values())}
     return Site(
@@ -123,10 +122,9 @@ def read(now: datetime.datetime, cleaning: datetime.timedelta, rules: Rules) -> 
         silences=_silences(heartbeats),
         managers_alive=sum(seconds <= times.DEAD_AFTER for _, seconds in heartbeats),
         refusals=refused,
-        outbox=dict.fromkeys(channels, Queue(0, times.NO_TIME, 0))
-        | {
-            channel: Queue(number, _age(oldest, now), given_up)
-            for channel, number, oldest, given_up in queues
+        outbox={
+            channel: Queue(queue.waiting, _age(queue.oldest, now), queue.given_up)
+            for channel, queue in sorted(queues.items())
         },
     )
 

@@ -1,0 +1,269 @@
+"""Channels, and the notices that they have yet to send.
+
+There is a notice for each channel and each entry of the log that it tells.
+"""
+
+import dataclasses
+import datetime
+from collections.abc import Mapping
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Session
+
+from warre_blazar.db import session
+from warre_blazar.db.messages.outbox import LEASES, Telling
+from warre_blazar.db.tables import channels, deliveries, log_entries
+from warre_blazar.domain.audit.facts import LostNotices
+from warre_blazar.domain.messages.notices import BILLING, Kind, Notice
+
+#: The largest number of entries that are handled in one transaction.
+_BATCH = 500
+
+
+def set_channels(db: Session, billing: Mapping[str, bool]) -> None:
+    """Write which channels there are. Only what happens from now on is told by new ones.
+
+    :param billing: for each channel, whether it gets the notices that bills are made from.
+    """
+    query = sa.select(channels.c.name, channels.c.billing)
+    stored = {name: bool(both) for name, both in db.execute(query)}
+    if stored == dict(billing):
+        return
+    db.execute(channels.delete())
+    if billing:
+        db.execute(
+            channels.insert(), [{"name": name, "billing": both} for name, both in billing.items()]
+        )
+
+
+def spread(db: Session) -> int:
+    """Write the notices about entries of the log that are new, for each channel that gets them.
+
+    :returns: how many entries there were.
+    :raises session.LostRace: another manager does this at the same time.
+    """
+    entry = log_entries.c
+    query = (
+        sa.select(entry.id, entry.subject, entry.project_id, entry.at, entry.kind)
+        .where(entry.telling == Telling.NEW.value)
+        .order_by(entry.id)
+        .limit(_BATCH)
+    )
+    new = db.execute(query).mappings().all()
+    if not new:
+        return 0
+    ids = [row["id"] for row in new]
+    # The function keeps MariaDB from using the index of this column. It would lock its gaps, into
+    # which all others write.
+    telling = sa.func.coalesce(entry.telling, "")
+    still_new = sa.and_(entry.id.in_(ids), telling == Telling.NEW.value)
+    taken = log_entries.update().where(still_new).values(telling=Telling.SPREAD.value)
+    session.write_or_lose(db, taken, len(ids))
+    billing = {name: bool(both) for name, both in db.execute(sa.select(channels)).all()}
+    rows = [
+        {
+            "channel": channel,
+            "entry_id": row["id"],
+            **{name: row[name] for name in ("subject", "project_id", "at")},
+            "attempts": 0,
+        }
+        for row in new
+        for channel in _channels_of(Kind(row["kind"]), billing)
+    ]
+    if rows:
+        db.execute(deliveries.insert(), rows)
+    return len(new)
+
+
+def _channels_of(kind: Kind, billing: Mapping[str, bool]) -> list[str]:
+    """The channels that get the notices of a kind."""
+    if kind is Kind.LEASE:
+        return [LEASES]
+    return [name for name, both in sorted(billing.items()) if both or kind not in BILLING]
+
+
+def forget_told(db: Session) -> int:
+    """Forget what isn't needed of entries of which all notices are sent, and return their number.
+
+    Entries that aren't logged are deleted.
+    """
+    entry = log_entries.c
+    left = sa.exists().where(deliveries.c.entry_id == entry.id)
+    query = (
+        sa.select(entry.id, entry.is_logged)
+        .where(entry.telling == Telling.SPREAD.value, sa.not_(left))
+        .order_by(entry.id)
+        .limit(_BATCH)
+    )
+    told = db.execute(query).all()
+    logged = [entry_id for entry_id, is_logged in told if is_logged]
+    others = [entry_id for entry_id, is_logged in told if not is_logged]
+    if logged:
+        done = log_entries.update().where(entry.id.in_(logged))
+        db.execute(done.values(telling=None, content=None))
+    if others:
+        db.execute(log_entries.delete().where(entry.id.in_(others)))
+    return len(told)
+
+
+def due(db: Session, channel: str, now: datetime.datetime, limit: int) -> list[Notice]:
+    """Notices that a channel should send now: the oldest of each project, then the next of each.
+
+    So no project delays the others, however many notices it has. A notice isn't due while an
+    earlier one about the same subject waits for another attempt.
+    """
+    waiting = (deliveries.c.channel == channel, deliveries.c.given_up_at.is_(None))
+    # A few rows, which the database reads once, and not again for each notice.
+    blocked = (
+        sa.select(deliveries.c.subject, sa.func.min(deliveries.c.id).label("first"))
+        .where(*waiting, deliveries.c.next_at > now)
+        .group_by(deliveries.c.subject)
+        .subquery()
+    )
+    is_blocked = sa.and_(
+        blocked.c.subject == deliveries.c.subject, blocked.c.first <= deliveries.c.id
+    )
+    turn = sa.func.row_number().over(partition_by=deliveries.c.project_id, order_by=deliveries.c.id)
+    # The contents are read afterwards, so that the database needn't sort them.
+    found = (
+        sa.select(deliveries.c.id, turn.label("turn"))
+        .outerjoin(blocked, is_blocked)
+        .where(*waiting, blocked.c.subject.is_(None))
+        .order_by("turn", deliveries.c.id)
+        .limit(limit)
+        .subquery()
+    )
+    entry = log_entries.c
+    named = (deliveries.c.id, deliveries.c.subject, deliveries.c.attempts)
+    query = (
+        sa.select(*named, entry.kind, entry.at, entry.user_id, entry.before, entry.after)
+        .add_columns(entry.content)
+        .join(found, found.c.id == deliveries.c.id)
+        .join(log_entries, entry.id == deliveries.c.entry_id)
+        .order_by(found.c.turn, found.c.id)
+    )
+    return [Notice.read(dict(row)) for row in db.execute(query).mappings()]
+
+
+def delete(db: Session, notice_id: int) -> None:
+    """Remove a notice that is sent."""
+    db.execute(deliveries.delete().where(deliveries.c.id == notice_id))
+
+
+def postpone(db: Session, notice: Notice, error: str, next_at: datetime.datetime) -> None:
+    """Note that an attempt to send a notice has failed, and when the next one is due."""
+    db.execute(
+        deliveries.update()
+        .where(deliveries.c.id == notice.id)
+        .values(attempts=notice.attempts + 1, error=error, next_at=next_at)
+    )
+
+
+def give_up(db: Session, notice_id: int, error: str, now: datetime.datetime) -> None:
+    """Note that a notice can't be sent."""
+    db.execute(
+        deliveries.update().where(deliveries.c.id == notice_id).values(given_up_at=now, error=error)
+    )
+
+
+def give_up_old(db: Session, before: datetime.datetime, now: datetime.datetime) -> int:
+    """Give up all notices that were written before a moment, and return their number."""
+    waiting = (deliveries.c.given_up_at.is_(None), deliveries.c.at < before)
+    text = sa.func.coalesce(deliveries.c.error, "It waited for too long")
+    return session.changed(
+        db, deliveries.update().where(*waiting).values(given_up_at=now, error=text)
+    )
+
+
+def give_up_surplus(db: Session, most: int, now: datetime.datetime) -> int:
+    """Give up the oldest notices of each channel and project beyond a number of waiting ones.
+
+    :returns: how many notices were given up.
+    """
+    waiting = deliveries.c.given_up_at.is_(None)
+    groups = (
+        sa.select(deliveries.c.channel, deliveries.c.project_id, sa.func.count())
+        .where(waiting)
+        .group_by(deliveries.c.channel, deliveries.c.project_id)
+        .having(sa.func.count() > most)
+    )
+    given_up = 0
+    for channel, project_id, number in db.execute(groups).all():
+        same = (waiting, deliveries.c.channel == channel, deliveries.c.project_id == project_id)
+        oldest = (
+            sa.select(deliveries.c.id).where(*same).order_by(deliveries.c.id).limit(number - most)
+        )
+        ids = list(db.scalars(oldest))
+        text = f"More than {most} notices of the project were waiting"
+        db.execute(
+            deliveries.update().where(deliveries.c.id.in_(ids)).values(given_up_at=now, error=text)
+        )
+        given_up += len(ids)
+    return given_up
+
+
+def delete_given_up(db: Session, before: datetime.datetime) -> int:
+    """Delete the notices that were given up before a moment, and return their number."""
+    return session.changed(db, deliveries.delete().where(deliveries.c.given_up_at < before))
+
+
+def given_up(db: Session) -> list[LostNotices]:
+    """For each channel that has given up notices, how many, and the newest of them."""
+    number, newest = sa.func.count().label("number"), sa.func.max(deliveries.c.id).label("newest")
+    lost = (
+        sa.select(number, newest)
+        .where(deliveries.c.given_up_at.is_not(None))
+        .group_by(deliveries.c.channel)
+        .subquery()
+    )
+    query = (
+        sa.select(deliveries.c.channel, lost.c.number, deliveries.c.subject)
+        .add_columns(log_entries.c.kind, deliveries.c.error)
+        .join(lost, lost.c.newest == deliveries.c.id)
+        .join(log_entries, log_entries.c.id == deliveries.c.entry_id)
+        .order_by(deliveries.c.channel)
+    )
+    return [LostNotices(*row) for row in db.execute(query)]
+
+
+@dataclasses.dataclass
+class Queue:
+    """What one channel has yet to send, and what it has given up."""
+
+    waiting: int = 0
+    #: The time of the oldest notice that waits. None: no notice waits.
+    oldest: datetime.datetime | None = None
+    given_up: int = 0
+
+    def add(self, number: int, oldest: datetime.datetime | None) -> None:
+        """Add notices that wait."""
+        self.waiting += number
+        times = [each for each in (self.oldest, oldest) if each is not None]
+        self.oldest = min(times, default=None)
+
+
+def queues(db: Session) -> dict[str, Queue]:
+    """The queue of each channel, also with what no notices are written of yet."""
+    billing = {name: bool(both) for name, both in db.execute(sa.select(channels)).all()}
+    found = {name: Queue() for name in (LEASES, *billing)}
+    entry, notice = log_entries.c, deliveries.c
+    given_up = sa.func.count(notice.given_up_at)
+    written = sa.select(
+        notice.channel,
+        sa.func.count() - given_up,
+        sa.func.min(sa.case((notice.given_up_at.is_(None), notice.at))),
+        given_up,
+    ).group_by(notice.channel)
+    for channel, number, oldest, lost in db.execute(written):
+        queue = found.setdefault(channel, Queue())
+        queue.add(number, oldest)
+        queue.given_up = lost
+    unwritten = (
+        sa.select(entry.kind, sa.func.count(), sa.func.min(entry.at))
+        .where(entry.telling == Telling.NEW.value)
+        .group_by(entry.kind)
+    )
+    for kind, number, oldest in db.execute(unwritten):
+        for channel in _channels_of(Kind(kind), billing):
+            found[channel].add(number, oldest)
+    return found
