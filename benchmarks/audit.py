@@ -101,7 +101,7 @@ def fill(cloud: Cloud, past: int, live: int) -> None:
         if number % 2:
             world.begin(lease)
             world.set_event(lease, "start_lease", "DONE")
-            cloud.nova.boot(backing_names.nova_flavor(lease.reservation_id), world.PROJECT)
+            cloud.nova.boot(backing_names.nova_flavor_id(lease.reservation_id), world.PROJECT)
     fill_past(past, flavor)
 
 

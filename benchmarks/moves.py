@@ -69,6 +69,7 @@ def fill(engine: sa.Engine, dice: random.Random) -> None:
                 "project_id": "project",
                 "phase": Phase.PLANNED,
                 "created_at": _FIRST,
+                "nova_flavor": row["id"],
             }
             for row in rows[tables.reservations]
         ]

@@ -27,6 +27,7 @@ from warre_blazar.domain.flavors import devices
 from warre_blazar.domain.hosts.host_marks import Drain
 from warre_blazar.domain.hosts.providers import Inventory, Provider
 from warre_blazar.domain.maintenance import Outcome, OverBookings
+from warre_blazar.domain.running import backing_names
 from warre_blazar.domain.running.snapshots import BeforeEndRule
 from warre_blazar.domain.series.recurrence import Recurrence
 from warre_blazar.domain.series.series import BookedSeries, RepeatedBooking, SeriesStatus
@@ -484,7 +485,7 @@ def active(world: World) -> Scene:
     for moment in (SPAN.start - datetime.timedelta(seconds=5), SPAN.start):
         world.go_to(moment)
         world.run(executor, moment)
-    world.cloud.nova.boot(backing.nova_flavor_id(scene.reservation_id), _ALPHA)
+    world.cloud.nova.boot(backing_names.nova_flavor_id(scene.reservation_id), _ALPHA)
     world.go_to(SPAN.start + datetime.timedelta(hours=1))
     return scene
 

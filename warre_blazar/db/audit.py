@@ -6,7 +6,6 @@ The number of SQL statements doesn't depend on the number of rows.
 import dataclasses
 import datetime
 import json
-from collections import defaultdict
 from collections.abc import Collection, Mapping
 from typing import Any
 
@@ -14,9 +13,11 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from warre_blazar.db import models, session
+from warre_blazar.db.hosts.allocations import host_uses
 from warre_blazar.db.running import executions
 from warre_blazar.db.running import leases as lease_rows
-from warre_blazar.db.running.backings import awaits_late
+from warre_blazar.db.running.backings import NOTE, awaits_late
+from warre_blazar.db.running.backings import note as read_note
 from warre_blazar.db.tables import (
     allocations,
     audits,
@@ -32,9 +33,7 @@ from warre_blazar.domain.audit.differences import KeptDifference, LastAudit
 from warre_blazar.domain.audit.facts import (
     Booking,
     HaltedLease,
-    HostUse,
     InstanceReservation,
-    Note,
     Offered,
     Taking,
     TrustedLease,
@@ -47,9 +46,18 @@ _OURS = reservations.c.resource_type == RESOURCE_TYPE
 _DELETED = "deleted"
 
 
-def live_bookings(db: Session) -> list[Booking]:
-    """Every flavor:slot reservation that hasn't ended."""
-    places = _places(db)
+def live_bookings(db: Session, reservation_id: str | None = None) -> list[Booking]:
+    """Every flavor:slot reservation that hasn't ended.
+
+    :param reservation_id: if given, only this reservation is read.
+    """
+    is_live = sa.and_(
+        _OURS,
+        reservations.c.status != _DELETED,
+        reservations.c.id == reservation_id if reservation_id else sa.true(),
+    )
+    live_ids = sa.select(reservations.c.id).where(is_live)
+    places = host_uses(db, allocations.c.reservation_id.in_(live_ids))
     query = (
         sa.select(
             reservations.c.id,
@@ -57,7 +65,7 @@ def live_bookings(db: Session) -> list[Booking]:
             reservations.c.status,
             bookings.c.shape,
             bookings.c.instance_count,
-            *_NOTE,
+            *NOTE,
             instance_reservations.c.id,
             *_ROW,
         )
@@ -68,34 +76,25 @@ def live_bookings(db: Session) -> list[Booking]:
                 instance_reservations, instance_reservations.c.reservation_id == reservations.c.id
             )
         )
-        .where(_OURS, reservations.c.status != _DELETED)
+        .where(is_live)
     )
     live = []
-    for reservation_id, lease_id, status, shape, count, *rest in db.execute(query):
-        note, row_id, row = rest[: len(_NOTE)], rest[len(_NOTE)], rest[len(_NOTE) + 1 :]
+    for live_id, lease_id, status, shape, count, *rest in db.execute(query):
+        note, row_id, row = rest[: len(NOTE)], rest[len(NOTE)], rest[len(NOTE) + 1 :]
         live.append(
             Booking(
-                reservation_id=reservation_id,
+                reservation_id=live_id,
                 lease_id=lease_id,
                 status=status,
                 shape=Shape.from_json(shape) if shape else None,
                 count=count or 0,
-                places=tuple(places[reservation_id]),
-                note=Note(*note) if note[0] else None,
+                places=tuple(places.get(live_id, ())),
+                note=read_note(note),
                 row=InstanceReservation(*row) if row_id else None,
             )
         )
     return live
 
-
-#: The columns of ``facts.Note``, in the order of its fields.
-_NOTE = (
-    backings.c.reservation_id,
-    backings.c.project_id,
-    backings.c.aggregate_id,
-    backings.c.phase,
-    backings.c.nova_flavor,
-)
 
 #: The columns of ``facts.InstanceReservation``, in the order of its fields.
 _ROW = (
@@ -108,44 +107,17 @@ _ROW = (
 )
 
 
-def _places(db: Session) -> dict[str, list[HostUse]]:
-    columns = (
-        compute_hosts.c.id,
-        compute_hosts.c.service_name,
-        compute_hosts.c.hypervisor_hostname,
-        compute_hosts.c.reservable,
-    )
-    query = (
-        sa.select(allocations.c.reservation_id, *columns, sa.func.count())
-        .select_from(
-            reservations.join(allocations, allocations.c.reservation_id == reservations.c.id).join(
-                compute_hosts, compute_hosts.c.id == allocations.c.compute_host_id
-            )
-        )
-        .where(_OURS, reservations.c.status != _DELETED)
-        .group_by(allocations.c.reservation_id, *columns)
-    )
-    places: dict[str, list[HostUse]] = defaultdict(list)
-    for reservation_id, host_id, service, hypervisor, reservable, count in db.execute(query):
-        place = HostUse(host_id, service, hypervisor, count, bool(reservable))
-        places[reservation_id].append(place)
-    return places
+def leftovers(db: Session, since: datetime.datetime, now: datetime.datetime) -> dict[str, bool]:
+    """The reservations that have ended or are deleted, and whose backing has a note, by id.
 
-
-def leftovers(
-    db: Session, since: datetime.datetime, now: datetime.datetime
-) -> dict[str, tuple[Note, bool]]:
-    """The notes of backings whose reservation has ended or is deleted, by reservation id.
-
-    The boolean beside a note is True if it is normal that the note still exists. It is normal in
-    two cases:
+    The boolean is True if it is normal that the note still exists. It is normal in two cases:
 
     - The reservation's lease was written at or after ``since``.
     - A service may still carry out a request to make the backing.
     """
     fresh = sa.func.coalesce(leases.c.updated_at >= since, sa.false())
     query = (
-        sa.select(*_NOTE, sa.or_(fresh, awaits_late(now)))
+        sa.select(backings.c.reservation_id, sa.or_(fresh, awaits_late(now)))
         .select_from(
             backings.outerjoin(
                 reservations, reservations.c.id == backings.c.reservation_id
@@ -153,7 +125,7 @@ def leftovers(
         )
         .where(sa.or_(reservations.c.id.is_(None), reservations.c.status == _DELETED))
     )
-    return {note[0]: (Note(*note), bool(is_fresh)) for *note, is_fresh in db.execute(query)}
+    return {reservation_id: bool(is_fresh) for reservation_id, is_fresh in db.execute(query)}
 
 
 def statuses(db: Session, reservation_ids: Collection[str]) -> dict[str, tuple[bool, str]]:

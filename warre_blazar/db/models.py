@@ -297,9 +297,7 @@ backings = sa.Table(
     # until then, even if nothing is left of the backing. NULL: there is no such request.
     sa.Column("late_until", sa.DateTime),
     sa.Column("created_at", sa.DateTime, nullable=False),
-    # The id of the Nova flavor, if another service has made it. NULL: the id is derived from the
-    # reservation's id (``domain.running.backing_names.nova_flavor``).
-    sa.Column("nova_flavor", sa.String(36)),
+    sa.Column("nova_flavor", sa.String(36), nullable=False),
 )
 
 # The managers that execute starts and ends. A manager whose last heartbeat is old has died.

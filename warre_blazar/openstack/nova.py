@@ -9,7 +9,7 @@ import contextlib
 import dataclasses
 import datetime
 import uuid
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from concurrent import futures
 
 from novaclient import client as nova_client
@@ -19,9 +19,10 @@ from oslo_log import log as logging
 from oslo_utils import timeutils
 
 from warre_blazar import texts, times
-from warre_blazar.domain.audit.facts import NovaAggregate, NovaFlavor, NovaServer
+from warre_blazar.domain.audit.facts import NovaServer
 from warre_blazar.domain.running import backing_names
 from warre_blazar.domain.running.snapshots import ServerToSave
+from warre_blazar.domain.running.wanted import NovaAggregate, NovaFlavor
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import keystone, locks
 
@@ -69,28 +70,28 @@ def _nova(microversion: str = _MICROVERSION) -> Iterator[nova_client.Client]:
         ) from error
 
 
-def make_flavor(
-    flavor_id: str,
-    name: str,
-    *,
-    vcpus: int,
-    ram: int,
-    disk: int,
-    ephemeral: int,
-    extra_specs: Mapping[str, str],
-) -> None:
-    """Make a private Nova flavor. No project has access to it yet.
-
-    :param ram: the memory in MiB.
-    :param disk: the size of the root disk in GiB.
-    :param ephemeral: the size of the ephemeral disk in GiB.
-    """
+def make_flavor(flavor: NovaFlavor) -> None:
+    """Make a Nova flavor, unless it exists. Set its extra specs, and give its projects access."""
     with _nova() as nova:
         with contextlib.suppress(nova_exc.Conflict):
             nova.flavors.create(
-                name, ram, vcpus, disk, flavorid=flavor_id, ephemeral=ephemeral, is_public=False
+                flavor.name,
+                flavor.ram,
+                flavor.vcpus,
+                flavor.disk,
+                flavorid=flavor.id,
+                ephemeral=flavor.ephemeral,
+                is_public=flavor.is_public,
             )
-        nova.flavors.get(flavor_id).set_keys(dict(extra_specs))
+        nova.flavors.get(flavor.id).set_keys(dict(flavor.extra_specs))
+    for project_id in sorted(flavor.projects):
+        grant(flavor.id, project_id)
+
+
+def replace_flavor(flavor: NovaFlavor) -> None:
+    """Delete a Nova flavor and make it again. Servers stay."""
+    remove_flavor(flavor.id)
+    make_flavor(flavor)
 
 
 def check_extra_specs(extra_specs: Mapping[str, str]) -> None:
@@ -145,17 +146,21 @@ def revoke(flavor_id: str, project_id: str) -> None:
         nova.flavor_access.remove_tenant_access(flavor_id, project_id)
 
 
-def make_aggregate(name: str, metadata: Mapping[str, str]) -> int:
-    """Make the aggregate with this name, unless it exists. Set its metadata, and return its id."""
+def make_aggregate(aggregate: NovaAggregate) -> int:
+    """Make an aggregate, unless one of its name exists. Set its metadata, and add its hosts.
+
+    :returns: the aggregate's id.
+    """
     with _nova() as nova:
         try:
-            aggregate = nova.aggregates.create(name, None)
+            made = nova.aggregates.create(aggregate.name, None)
         except nova_exc.Conflict:
-            aggregate = next((a for a in nova.aggregates.list() if a.name == name), None)
-            if aggregate is None:
+            made = next((a for a in nova.aggregates.list() if a.name == aggregate.name), None)
+            if made is None:
                 raise
-        nova.aggregates.set_metadata(aggregate, dict(metadata))
-        return int(aggregate.id)
+        nova.aggregates.set_metadata(made, dict(aggregate.metadata))
+    add_hosts(dataclasses.replace(aggregate, id=int(made.id)), sorted(aggregate.hosts))
+    return int(made.id)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -181,45 +186,53 @@ def hypervisor_ids() -> dict[str, str]:
         return {h.hypervisor_hostname: str(h.id) for h in nova.hypervisors.list()}
 
 
-def find_aggregate(name: str) -> int | None:
-    """The id of the aggregate with this name, or None if there is no such aggregate."""
-    with _nova() as nova:
-        return next((int(a.id) for a in nova.aggregates.list() if a.name == name), None)
+def add_hosts(aggregate: NovaAggregate, hosts: Iterable[str]) -> None:
+    """Add hosts to an aggregate, one after the other.
 
+    After each request, Nova sends its schedulers the aggregate as this request has seen it. If two
+    hosts were added at once, the schedulers might end up with an aggregate that lacks one of the
+    hosts.
 
-def add_host(aggregate_id: int, host: str) -> None:
-    """Add a host to an aggregate.
-
-    :param host: the host name of the host's compute service.
+    :param hosts: the host names of the hosts' compute services.
     """
-    # Nova writes the host's aggregates to Placement. If two requests make Nova write them at the
-    # same time, Placement refuses one of the writes, and Nova has to write again.
-    with _locks.held(f"host {host}"), _nova() as nova, contextlib.suppress(nova_exc.Conflict):
-        nova.aggregates.add_host(aggregate_id, host)
+    for host in hosts:
+        # Nova writes the host's aggregates to Placement. If two requests make Nova write them at
+        # the same time, Placement refuses one of the writes, and Nova has to write again.
+        with _locks.held(f"host {host}"), _nova() as nova, contextlib.suppress(nova_exc.Conflict):
+            nova.aggregates.add_host(aggregate.id, host)
 
 
-def remove_host(aggregate_id: int, host: str) -> None:
+def remove_host(aggregate: NovaAggregate, host: str) -> None:
     """Remove a host from an aggregate.
 
     :param host: the host name of the host's compute service.
     """
     with _nova() as nova, contextlib.suppress(nova_exc.NotFound):
-        nova.aggregates.remove_host(aggregate_id, host)
+        nova.aggregates.remove_host(aggregate.id, host)
 
 
-def keep_hosts(aggregate_id: int, hosts: Collection[str]) -> None:
+def keep_hosts(aggregate: NovaAggregate, hosts: Collection[str]) -> None:
     """Remove all hosts from an aggregate, except the given hosts."""
     with _nova() as nova, contextlib.suppress(nova_exc.NotFound):
-        for host in nova.aggregates.get(aggregate_id).hosts:
+        for host in nova.aggregates.get(aggregate.id).hosts:
             if host not in hosts:
-                remove_host(aggregate_id, host)
+                remove_host(aggregate, host)
 
 
-def remove_aggregate(aggregate_id: int) -> None:
-    """Remove all hosts from an aggregate, and delete the aggregate."""
-    keep_hosts(aggregate_id, ())
-    with _nova() as nova, contextlib.suppress(nova_exc.NotFound):
-        nova.aggregates.delete(aggregate_id)
+def remove_aggregate(aggregate: NovaAggregate) -> None:
+    """Remove all hosts from an aggregate, and delete the aggregate.
+
+    If its id isn't known, it is looked for by its name.
+    """
+    with _nova() as nova:
+        if aggregate.id is None:
+            named = [int(a.id) for a in nova.aggregates.list() if a.name == aggregate.name]
+            if not named:
+                return
+            aggregate = dataclasses.replace(aggregate, id=named[0])
+        keep_hosts(aggregate, ())
+        with contextlib.suppress(nova_exc.NotFound):
+            nova.aggregates.delete(aggregate.id)
 
 
 def servers_on(flavor_id: str) -> list[str]:

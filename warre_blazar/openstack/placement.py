@@ -4,6 +4,7 @@ Every function can be repeated safely. Every function raises ServiceUnavailable 
 answer, and ServiceRefused if Placement refuses a request.
 """
 
+import contextlib
 from collections.abc import Collection
 from concurrent import futures
 from typing import Any
@@ -92,7 +93,7 @@ def remove_class(name: str) -> None:
         return
     for provider in offering:
         if not _delete_inventory(provider, name):
-            remove_inventory(_host(provider), name)
+            lower(_host(provider), name, 0)
     send("DELETE", f"/resource_classes/{name}", fine=(404,))
 
 
@@ -136,8 +137,8 @@ def _delete_inventory(provider: Any, cls: str) -> bool:
 def _lower_to_servers(host: str, cls: str) -> None:
     """Lower a host's inventory of a resource class to the units that servers use."""
     for _ in range(ATTEMPTS):
-        if lower(host, cls, used(host, cls)):
-            return
+        with contextlib.suppress(ClassInUse):
+            return lower(host, cls, used(host, cls))
     raise Restless(host)
 
 
@@ -187,7 +188,7 @@ def servers_of_reservations(host: str) -> dict[str, int]:
     return {owner: amount for owner, amount in by_owner.items() if owner and amount}
 
 
-def lower(host: str, cls: str, amount: int) -> bool:
+def lower(host: str, cls: str, amount: int) -> None:
     """Lower a host's inventory of a reservation's resource class to ``amount``.
 
     If ``amount`` is 0, the inventory is deleted. If there is no inventory, none is added: the end
@@ -195,26 +196,29 @@ def lower(host: str, cls: str, amount: int) -> bool:
     same moment is either counted, or finds the lowered inventory.
 
     :param host: the hypervisor hostname.
-    :returns: False if the servers on the host take more than ``amount``. In that case nothing is
-        changed.
+    :raises ClassInUse: the servers on the host take more than ``amount``. Nothing is changed.
     """
     provider = find_provider(backing_names.PROVIDER_PREFIX + host)
     if provider is None:
-        return True
+        return
     for _ in range(ATTEMPTS):
         now, usages = _inventories(provider), _usages(provider)
         if usages["usages"].get(cls, 0) > amount:
-            return False
+            raise ClassInUse(SERVICE, texts.services.CLASS_IN_USE(name=cls, host=host))
         if cls not in now["inventories"]:
-            return True
+            return
         others = {name: each for name, each in now["inventories"].items() if name != cls}
         less = {**others, cls: backing_names.inventory(amount)} if amount else others
         # Both answers must be of the same generation of the provider. Placement refuses the write
         # if the generation has changed since.
         same = now["resource_provider_generation"] == usages["resource_provider_generation"]
         if same and _set_inventories(provider, now, less):
-            return True
+            return
     raise Restless(provider)
+
+
+class ClassInUse(exceptions.ServiceRefused):
+    """Servers take more of a reservation's resource class than is to be left."""
 
 
 class Restless(exceptions.ServiceUnavailable):
@@ -264,16 +268,6 @@ def _provider(host: str) -> str:
 def find_provider(name: str) -> str | None:
     answer = send("GET", "/resource_providers", params={"name": name}).json()
     return answer["resource_providers"][0]["uuid"] if answer["resource_providers"] else None
-
-
-def remove_inventory(host: str, cls: str) -> None:
-    """Delete a host's inventory of a reservation's resource class.
-
-    :param host: the hypervisor hostname.
-    :raises ServiceRefused: servers still use the inventory.
-    """
-    if not lower(host, cls, 0):
-        raise exceptions.ServiceRefused(SERVICE, texts.services.CLASS_IN_USE(name=cls, host=host))
 
 
 def has_candidates(request: PlacementRequest) -> bool:

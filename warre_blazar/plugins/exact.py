@@ -26,15 +26,14 @@ from keystoneauth1 import exceptions as ks_exc
 from novaclient import exceptions as nova_exc
 from oslo_config import cfg
 from oslo_log import log as logging
-from oslo_utils import strutils, timeutils
+from oslo_utils import strutils
 from sqlalchemy.orm import Session
 
-from warre_blazar import texts, times
+from warre_blazar import texts
 from warre_blazar.db import migration, session
 from warre_blazar.db.hosts import allocations
-from warre_blazar.db.running import backings, lease_writes
+from warre_blazar.db.running import lease_writes
 from warre_blazar.domain.flavors.request_groups import PlacementRequest
-from warre_blazar.domain.running.backing import Phase
 from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import placement as our_placement
@@ -111,34 +110,20 @@ def _note(update: Callable[[str, Mapping[str, Any]], Any], row_id: str, made: An
 def _making(reservation_id: str) -> Iterator[None]:
     """Make in Nova and Placement what a reservation needs, or leave nothing of it.
 
-    A note says that something may be there. ``backing.reconcile`` follows it once the reservation
-    has ended or is gone, and removes what nobody else has removed: Nova was away, this manager was
-    killed, or the creation of the lease failed after the plugin's part of it, of which Blazar tells
-    no plugin.
-
     :raises NovaClientError: Nova refuses.
     :raises WarreServiceUnavailable: Nova or Keystone can't be reached.
     """
-    now = timeutils.utcnow()
-    with session.writer() as db:
-        project_id = context.current().project_id
-        # Blazar names the Nova flavor after the reservation.
-        backings.insert(db, reservation_id, project_id, now, reservation_id, Phase.CLOSING)
-        backings.set_late(db, reservation_id, now + times.ANSWER_MAY_BE_LATE)
-    try:
-        yield
-    except Exception as error:
-        backing.remove_or_leave(reservation_id)
-        if isinstance(error, nova_exc.ClientException):
+    with error_translation.translated():
+        try:
+            with backing.made_by_others(reservation_id, context.current().project_id):
+                yield
+        except nova_exc.ClientException as error:
             LOG.exception("Nova refused what reservation %s needs", reservation_id)
             raise manager_exc.NovaClientError() from error
-        with error_translation.translated():
-            if isinstance(error, ks_exc.ClientException):
-                raise exceptions.ServiceUnavailable(
-                    "Nova", texts.services.SAID(said=type(error).__name__)
-                ) from error
-            raise
-    session.change(backings.set_late, reservation_id, None)
+        except ks_exc.ClientException as error:
+            raise exceptions.ServiceUnavailable(
+                "Nova", texts.services.SAID(said=type(error).__name__)
+            ) from error
 
 
 def _matching(*requirements: str) -> Collection[str]:

@@ -11,6 +11,7 @@ from blazar.db import api as db_api
 from oslo_utils import timeutils
 
 from tests.fakes.cloud import Cloud
+from tests.fakes.service import Request
 from tests.functional.db import scenes, world
 from tests.functional.db.managers import RUNNING, WAITING, Manager, state, told
 from tests.functional.db.test_statements import counted
@@ -20,6 +21,7 @@ from warre_blazar.db.hosts import allocations
 from warre_blazar.db.messages import deliveries, outbox
 from warre_blazar.db.running import backings
 from warre_blazar.domain.audit.differences import DifferenceKind, Needs
+from warre_blazar.domain.running import backing_names
 from warre_blazar.services.audit import Audit, Result, looking
 from warre_blazar.services.maintenance import maintenance_windows
 from warre_blazar.services.running import backing
@@ -77,7 +79,7 @@ class Scene:
         return result
 
     def nova_flavor(self, lease: world.Lease) -> dict[str, Any]:
-        return self.cloud.nova.flavors[backing.nova_flavor_id(lease.reservation_id)]
+        return self.cloud.nova.flavors[backing_names.nova_flavor_id(lease.reservation_id)]
 
     def aggregate(self, lease: world.Lease) -> dict[str, Any]:
         named = (
@@ -86,7 +88,7 @@ class Scene:
         return next(named)
 
     def inventories(self, lease: world.Lease) -> dict[str, int]:
-        cls = backing.resource_class(lease.reservation_id)
+        cls = backing_names.resource_class(lease.reservation_id)
         offered = self.cloud.placement.offered()
         return {name: totals[cls] for name, totals in offered.items() if cls in totals}
 
@@ -156,7 +158,7 @@ def other_noted_aggregate(scene: Scene) -> None:
 
 
 def missing_class(scene: Scene) -> None:
-    cls = backing.resource_class(scene.running.reservation_id)
+    cls = backing_names.resource_class(scene.running.reservation_id)
     for provider in scene.cloud.placement.providers.values():
         provider["inventories"].pop(cls, None)
     scene.cloud.placement.classes.remove(cls)
@@ -171,7 +173,7 @@ def other_metadata(scene: Scene) -> None:
 
 
 def missing_flavor(scene: Scene) -> None:
-    del scene.cloud.nova.flavors[backing.nova_flavor_id(scene.running.reservation_id)]
+    del scene.cloud.nova.flavors[backing_names.nova_flavor_id(scene.running.reservation_id)]
 
 
 def other_specs(scene: Scene) -> None:
@@ -187,7 +189,7 @@ def missing_host(scene: Scene) -> None:
 
 
 def missing_inventory(scene: Scene) -> None:
-    cls = backing.resource_class(scene.running.reservation_id)
+    cls = backing_names.resource_class(scene.running.reservation_id)
     provider = scene.cloud.placement.named("blazar_a")
     assert provider is not None
     del provider["inventories"][cls]
@@ -266,13 +268,13 @@ def other_sizes(scene: Scene) -> None:
 def inventory_too_early(scene: Scene) -> None:
     provider = scene.cloud.placement.named("blazar_b")
     assert provider is not None
-    cls = backing.resource_class(scene.waiting.reservation_id)
+    cls = backing_names.resource_class(scene.waiting.reservation_id)
     provider["inventories"][cls] = {"total": 1, "reserved": 0, "allocation_ratio": 1.0}
 
 
 def server_too_early(scene: Scene) -> None:
     scene.nova_flavor(scene.waiting)["access"].add(world.PROJECT)
-    scene.cloud.nova.boot(backing.nova_flavor_id(scene.waiting.reservation_id), world.PROJECT)
+    scene.cloud.nova.boot(backing_names.nova_flavor_id(scene.waiting.reservation_id), world.PROJECT)
     scene.nova_flavor(scene.waiting)["access"].clear()
 
 
@@ -284,7 +286,7 @@ GONE = "0c0ffee0-0000-4000-8000-000000000001"
 
 
 def orphan_class(scene: Scene) -> None:
-    scene.cloud.placement.classes.add(backing.resource_class(GONE))
+    scene.cloud.placement.classes.add(backing_names.resource_class(GONE))
 
 
 def orphan_aggregate(scene: Scene) -> None:
@@ -293,8 +295,8 @@ def orphan_aggregate(scene: Scene) -> None:
 
 
 def orphan_flavor(scene: Scene) -> None:
-    scene.cloud.nova.flavors[backing.nova_flavor_id(GONE)] = nova_flavor(
-        backing.nova_flavor_id(GONE)
+    scene.cloud.nova.flavors[backing_names.nova_flavor_id(GONE)] = nova_flavor(
+        backing_names.nova_flavor_id(GONE)
     )
 
 
@@ -319,7 +321,7 @@ def nova_flavor(flavor_id: str) -> dict[str, Any]:
 def orphan_server(scene: Scene) -> None:
     """A server whose Nova flavor is gone, so that Nova doesn't find the server by the flavor."""
     scene.cloud.nova.servers["server"] = {
-        "flavor": backing.nova_flavor_id(GONE),
+        "flavor": backing_names.nova_flavor_id(GONE),
         "flavor_name": f"reservation:{GONE}",
         "project_id": world.PROJECT,
     }
@@ -512,7 +514,7 @@ def test_reservation_that_is_younger_than_a_window_is_no_difference(scene: Scene
 
 
 def test_server_of_running_reservation_is_no_difference(scene: Scene):
-    scene.cloud.nova.boot(backing.nova_flavor_id(scene.running.reservation_id), world.PROJECT)
+    scene.cloud.nova.boot(backing_names.nova_flavor_id(scene.running.reservation_id), world.PROJECT)
     assert scene.found() == set()
 
 
@@ -564,22 +566,20 @@ class TestBesideManagers:
         assert scene.found() == set()
         assert scene.slept == [times.AUDIT_PAUSE]
 
-    def test_reservation_that_ends_while_it_is_mended_leaves_nothing_behind(
-        self, scene: Scene, monkeypatch
-    ):
+    def test_reservation_that_ends_while_it_is_mended_leaves_nothing_behind(self, scene: Scene):
         missing_flavor(scene)
-        make = backing.make
 
-        def make_too_late(*args: Any) -> int:
-            made = make(*args)
+        def end(_: Request) -> None:
             db_api.lease_destroy(scene.running.id)
-            return made
 
-        monkeypatch.setattr(backing, "make", make_too_late)
+        scene.cloud.nova.fail(match="POST .*flavors$", times=1, then=end)
         scene.audit().run(FIX)
         backing.reconcile()
         assert scene.inventories(scene.running) == {}
-        assert backing.nova_flavor_id(scene.running.reservation_id) not in scene.cloud.nova.flavors
+        assert (
+            backing_names.nova_flavor_id(scene.running.reservation_id)
+            not in scene.cloud.nova.flavors
+        )
 
     def test_unused_trust_that_a_lease_uses_after_the_pause_is_kept(self, scene: Scene):
         """The trust was made for a lease of a stock type that was just being created."""
@@ -617,7 +617,7 @@ def test_trust_of_a_lease_that_has_ended_may_be_gone(scene: Scene):
 def test_reservation_of_stock_plugin_is_no_difference(scene: Scene):
     """What the stock plugin has made in Nova and Placement is no difference either."""
     lease = world.add_lease(world.hours(5, 6), resource_type="virtual:instance", status="PENDING")
-    scene.cloud.placement.classes.add(backing.resource_class(lease.reservation_id))
+    scene.cloud.placement.classes.add(backing_names.resource_class(lease.reservation_id))
     assert scene.found() == set()
 
 
@@ -667,7 +667,7 @@ def test_note_is_written_before_an_orphan_is_removed(scene: Scene):
     scene.cloud.nova.fail(match="DELETE", status=503)
     assert scene.audit().run(YES).failures
     with session.reader() as db:
-        assert [note.reservation_id for note in backings.ended(db)] == [GONE]
+        assert backings.ended(db) == [GONE]
     scene.cloud.mend()
     backing.reconcile()
     assert scene.found() == set()

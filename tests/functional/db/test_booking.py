@@ -67,7 +67,10 @@ def test_booking_writes_the_row_that_stock_plugins_read(flavor, cloud: Cloud):
     row = db_api.instance_reservation_get(resource_id)
     # The instance plugin counts the amount once per host, and the fullest host holds two.
     assert (row["vcpus"], row["memory_mb"], row["disk_gb"]) == (4, 4096, 50)
-    assert (row["amount"], row["flavor_id"]) == (3, backing.nova_flavor_id(lease.reservation_id))
+    assert (row["amount"], row["flavor_id"]) == (
+        3,
+        backing_names.nova_flavor_id(lease.reservation_id),
+    )
     assert row["aggregate_id"] in cloud.nova.aggregates
     assert json.loads(row["resource_properties"])["OS-FLV-EXT-DATA:ephemeral"] == 5
 
@@ -89,8 +92,8 @@ def test_booking_is_refused_while_placement_never_makes_the_class(flavor, cloud:
 def test_booking_makes_the_backing_without_access(flavor, cloud: Cloud):
     lease = world.book(world.request(flavor, SPAN, 3))
     ours = lease.reservation_id
-    cls = backing.resource_class(ours)
-    made = cloud.nova.flavors[backing.nova_flavor_id(ours)]
+    cls = backing_names.resource_class(ours)
+    made = cloud.nova.flavors[backing_names.nova_flavor_id(ours)]
     assert made["name"] == f"reservation:{ours}"
     assert (made["vcpus"], made["ram"], made["disk"]) == (2, 2048, 20)
     assert made["OS-FLV-EXT-DATA:ephemeral"] == 5
@@ -122,7 +125,7 @@ def test_open_backing_passes_novas_filter_of_aggregates(cloud: Cloud, specs):
     world.add_host(cloud, "a")
     world.add_host(cloud, "b")
     lease = world.book(world.request(world.add_flavor(extra_specs=specs), SPAN))
-    flavor_id = backing.nova_flavor_id(lease.reservation_id)
+    flavor_id = backing_names.nova_flavor_id(lease.reservation_id)
     assert cloud.nova.passing_hosts(flavor_id) == set()
     world.begin(lease)
     (aggregate,) = cloud.nova.aggregates.values()
@@ -132,11 +135,11 @@ def test_open_backing_passes_novas_filter_of_aggregates(cloud: Cloud, specs):
 def test_start_opens_the_backing_and_end_removes_it(database: sa.Engine, flavor, cloud: Cloud):
     lease = world.book(world.request(flavor, SPAN, 3))
     world.begin(lease)
-    cls = backing.resource_class(lease.reservation_id)
+    cls = backing_names.resource_class(lease.reservation_id)
     (aggregate,) = cloud.nova.aggregates.values()
     assert sorted(aggregate["hosts"]) == ["a", "b"]
     assert cloud.placement.offered() == {"blazar_a": {cls: 2}, "blazar_b": {cls: 1}}
-    cloud.nova.boot(backing.nova_flavor_id(lease.reservation_id), world.PROJECT)
+    cloud.nova.boot(backing_names.nova_flavor_id(lease.reservation_id), world.PROJECT)
     world.finish(lease)
     assert cloud.leftovers() == {}
     left = databases.dump(database)
@@ -195,7 +198,7 @@ def test_lease_with_several_reservations_has_a_backing_for_each(flavor, cloud: C
         admission.book(reservation_id, world.request(flavor, SPAN, count))
         backing.make_planned(reservation_id)
     ids = (one.reservation_id, second["id"])
-    assert set(cloud.nova.flavors) == {backing.nova_flavor_id(i) for i in ids}
+    assert set(cloud.nova.flavors) == {backing_names.nova_flavor_id(i) for i in ids}
     with pytest.raises(exceptions.LeaseShared):
         lookup.check_sole(lookup.get(second["id"], None)[0])
     db_api.lease_destroy(one.id)
@@ -216,7 +219,7 @@ def test_reconciler_keeps_the_backing_of_live_reservation(
 def test_end_frees_the_slots_even_if_servers_stay(flavor, cloud: Cloud):
     lease = world.book(world.request(flavor, SPAN, 3))
     world.begin(lease)
-    cloud.nova.boot(backing.nova_flavor_id(lease.reservation_id), world.PROJECT)
+    cloud.nova.boot(backing_names.nova_flavor_id(lease.reservation_id), world.PROJECT)
     cloud.nova.servers_stay = True
     world.finish(lease, patience=0)
     world.book(world.request(flavor, SPAN, 3))
@@ -231,7 +234,7 @@ def test_deletion_that_nova_has_given_up_is_requested_anew(flavor, cloud: Cloud)
     lease = world.book(world.request(flavor, SPAN))
     world.begin(lease)
     server = cloud.nova.servers[
-        cloud.nova.boot(backing.nova_flavor_id(lease.reservation_id), world.PROJECT)
+        cloud.nova.boot(backing_names.nova_flavor_id(lease.reservation_id), world.PROJECT)
     ]
     cloud.nova.deletions_fail = True
     world.finish(lease, patience=0)
@@ -253,7 +256,7 @@ def test_server_that_appears_after_the_end_is_deleted(flavor, cloud: Cloud, dele
         world.begin(each)
     servers = cloud.nova.servers
     late, running = (
-        cloud.nova.boot(backing.nova_flavor_id(each.reservation_id), world.PROJECT)
+        cloud.nova.boot(backing_names.nova_flavor_id(each.reservation_id), world.PROJECT)
         for each in (lease, other)
     )
     # Nova lists it only when the reservation has ended. The other one isn't ours.
@@ -272,7 +275,7 @@ def test_server_that_appears_after_the_end_is_deleted(flavor, cloud: Cloud, dele
 def test_slow_deletion_of_a_server_is_requested_once(flavor, cloud: Cloud, clock: FakeClock):
     lease = world.book(world.request(flavor, SPAN))
     world.begin(lease)
-    cloud.nova.boot(backing.nova_flavor_id(lease.reservation_id), world.PROJECT)
+    cloud.nova.boot(backing_names.nova_flavor_id(lease.reservation_id), world.PROJECT)
     cloud.nova.servers_stay = True
     cloud.nova.requests.clear()
     world.finish(lease, patience=1)
@@ -396,7 +399,7 @@ def test_end_deletes_servers_of_a_nova_flavor_that_was_made_again(flavor, cloud:
     """Nova doesn't find these servers by the new flavor."""
     lease = world.book(world.request(flavor, SPAN))
     world.begin(lease)
-    flavor_id = backing.nova_flavor_id(lease.reservation_id)
+    flavor_id = backing_names.nova_flavor_id(lease.reservation_id)
     server = cloud.nova.boot(flavor_id, world.PROJECT)
     cloud.nova.flavors[flavor_id] |= {"number": -1}
     in_use(cloud, lease, 1)
@@ -409,7 +412,7 @@ def test_end_deletes_servers_of_a_nova_flavor_that_was_made_again(flavor, cloud:
 
 def in_use(cloud: Cloud, lease: world.Lease, servers: int) -> None:
     """Let servers use the inventories of the reservation's resource class."""
-    cls = backing.resource_class(lease.reservation_id)
+    cls = backing_names.resource_class(lease.reservation_id)
     for provider_id, provider in cloud.placement.providers.items():
         if cls in provider["inventories"]:
             cloud.placement.used[provider_id, cls] = servers

@@ -15,6 +15,7 @@ from warre_blazar.db import session
 from warre_blazar.db.hosts import allocations
 from warre_blazar.db.running import backings
 from warre_blazar.domain.booking.quota import Amount
+from warre_blazar.domain.running import backing_names
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import limits
 from warre_blazar.services.booking import admission, changing, lookup
@@ -188,7 +189,7 @@ def test_changed_reservation_keeps_its_affinity(cloud: Cloud):
 
 def boot(cloud: Cloud, lease: world.Lease, host: str, servers: int = 1) -> None:
     if servers:
-        cls = backing.resource_class(lease.reservation_id)
+        cls = backing_names.resource_class(lease.reservation_id)
         cloud.placement.use(f"blazar_{host}", cls, servers)
 
 
@@ -319,7 +320,7 @@ def test_reconciler_leaves_the_backing_of_an_updating_lease_alone(cloud: Cloud, 
         assert backings.half_close(db, running.reservation_id)
     provider = cloud.placement.named("blazar_a")
     assert provider is not None
-    cls = backing.resource_class(running.reservation_id)
+    cls = backing_names.resource_class(running.reservation_id)
     provider["inventories"][cls] = {**provider["inventories"][cls], "total": 1}
     backing.reconcile()
     assert offered(cloud) == {"a": 1, "b": 2}
@@ -365,7 +366,7 @@ def test_simultaneous_changes_of_counts_never_oversell(
 
 def test_servers_booted_during_shrinking_always_have_room(cloud: Cloud, running):
     """Each server either is refused for want of room, or uses an instance that is left."""
-    cls = backing.resource_class(running.reservation_id)
+    cls = backing_names.resource_class(running.reservation_id)
     booted = []
 
     def one(host: str) -> None:

@@ -26,8 +26,8 @@ from oslo_utils import timeutils
 from tests.fakes.cloud import Cloud
 from tests.functional.db import world
 from tests.functional.db.managers import Manager, state
+from warre_blazar.domain.running import backing_names
 from warre_blazar.plugins import flavor_slot
-from warre_blazar.services.running import backing
 from warre_blazar.services.running.repair import Repairer
 
 pytestmark = [
@@ -152,7 +152,7 @@ def test_extended_lease_keeps_its_servers(running: Running, cloud: Cloud):
     leases = booked(COUNT, start, start + LATER)
     world.until(lambda: all(state(lease)[0] == "ACTIVE" for lease in leases), 600)
     servers = {
-        lease.id: cloud.nova.boot(backing.nova_flavor_id(lease.reservation_id), world.PROJECT)
+        lease.id: cloud.nova.boot(backing_names.nova_flavor_id(lease.reservation_id), world.PROJECT)
         for lease in leases
     }
     due = soon(COUNT // 20 + AHEAD + 4)
@@ -200,7 +200,7 @@ def test_postponed_lease_is_not_opened_early(running: Running, cloud: Cloud):
     assert moved
     assert {lease.id for lease in moved} >= done
     for lease in moved:
-        flavor = cloud.nova.flavors[backing.nova_flavor_id(lease.reservation_id)]
+        flavor = cloud.nova.flavors[backing_names.nova_flavor_id(lease.reservation_id)]
         assert flavor["access"] == set(), outcomes
     world.until(lambda: {state(lease)[0] for lease in moved} == {"PENDING"}, 300)
     rest = [lease for lease in leases if lease not in moved]

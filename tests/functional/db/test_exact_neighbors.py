@@ -23,6 +23,7 @@ from warre_blazar import compat
 from warre_blazar.db import migration, session
 from warre_blazar.db.hosts import allocations
 from warre_blazar.db.running import backings
+from warre_blazar.domain.running.wanted import NovaAggregate, NovaFlavor
 from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import blazar_errors, exceptions
 from warre_blazar.openstack import nova
@@ -431,9 +432,8 @@ def test_what_a_failed_booking_has_made_is_removed(
 
     def fail_half_way(_self: Any, made: Any) -> Any:
         name = made["reservation_id"]
-        sizes = {"vcpus": 1, "ram": 1, "disk": 1, "ephemeral": 0}
-        nova.make_flavor(name, name, extra_specs={}, **sizes)
-        nova.make_aggregate(name, {})
+        nova.make_flavor(NovaFlavor(name, name, 1, 1, 1, 0, False, {}, frozenset()))
+        nova.make_aggregate(NovaAggregate(None, name, frozenset(), {}))
         if is_away:
             cloud.nova.stop()
         raise raised
@@ -456,7 +456,7 @@ def test_what_is_made_for_a_lease_whose_creation_fails_afterwards_is_removed(
     """The database was away when Blazar wrote the lease's events, for example."""
 
     def make(_self: Any, made: Any) -> Any:
-        nova.make_aggregate(made["reservation_id"], {})
+        nova.make_aggregate(NovaAggregate(None, made["reservation_id"], frozenset(), {}))
         return _Made, None, _Made
 
     monkeypatch.setattr(Instances, "_create_resources", make)
@@ -487,7 +487,7 @@ def test_what_a_killed_manager_has_made_is_removed_with_its_lease(
     cloud: Cloud, monkeypatch: pytest.MonkeyPatch
 ):
     def be_killed(_self: Any, made: Any) -> Any:
-        nova.make_aggregate(made["reservation_id"], {})
+        nova.make_aggregate(NovaAggregate(None, made["reservation_id"], frozenset(), {}))
         raise SystemExit
 
     monkeypatch.setattr(Instances, "_create_resources", be_killed)

@@ -27,6 +27,7 @@ from tests.functional.db.managers import (
 from warre_blazar import timer, times
 from warre_blazar.db import session, tables
 from warre_blazar.db.running import backings, executions
+from warre_blazar.domain.running import backing_names
 from warre_blazar.domain.running.execution import DELETE, END, LEAD, START
 from warre_blazar.services.booking import changing, lookup
 from warre_blazar.services.running import backing
@@ -52,7 +53,7 @@ def lease(cloud: Cloud) -> world.Lease:
 
 
 def access(cloud: Cloud, lease: world.Lease) -> set[str]:
-    return cloud.nova.flavors[backing.nova_flavor_id(lease.reservation_id)]["access"]
+    return cloud.nova.flavors[backing_names.nova_flavor_id(lease.reservation_id)]["access"]
 
 
 def test_lease_is_started_and_ended(manager: Manager, cloud: Cloud, lease: world.Lease):
@@ -66,7 +67,7 @@ def test_lease_is_started_and_ended(manager: Manager, cloud: Cloud, lease: world
     manager.run(SPAN.start)
     assert state(lease) == RUNNING
     assert access(cloud, lease) == {world.PROJECT}
-    cloud.nova.boot(backing.nova_flavor_id(lease.reservation_id), world.PROJECT)
+    cloud.nova.boot(backing_names.nova_flavor_id(lease.reservation_id), world.PROJECT)
     manager.run(SPAN.end - SECOND)
     assert len(cloud.nova.servers) == 1
     manager.run(SPAN.end)
@@ -478,7 +479,7 @@ def test_status_that_blazar_writes_over_a_claim_is_repaired(
 
 def test_requested_deletion_deletes_the_lease(manager: Manager, cloud: Cloud, lease: world.Lease):
     manager.run(SPAN.start)
-    cloud.nova.boot(backing.nova_flavor_id(lease.reservation_id), world.PROJECT)
+    cloud.nova.boot(backing_names.nova_flavor_id(lease.reservation_id), world.PROJECT)
     with session.writer() as db:
         executions.request(db, lease.id, DELETE)
     manager.run(SPAN.start + SECOND)
@@ -574,7 +575,7 @@ def test_start_after_a_move_removes_what_was_prepared_on_the_old_host(cloud: Clo
     manager.run(moved.span.start - SECOND)
     manager.run(moved.span.start)
     assert state(lease) == RUNNING
-    cls = backing.resource_class(lease.reservation_id)
+    cls = backing_names.resource_class(lease.reservation_id)
     offered = [name for name, totals in cloud.placement.offered().items() if cls in totals]
     (aggregate,) = (a for a in cloud.nova.aggregates.values() if a["name"] == lease.reservation_id)
     assert (offered, aggregate["hosts"]) == (["blazar_b"], ["b"])
@@ -633,7 +634,7 @@ def test_filter_that_hangs_does_not_keep_a_lease_from_ending(
     monkeypatch.setattr(times, "FILTERS_WAIT", 0.1)
     manager = Manager()
     manager.run(SPAN.start)
-    cloud.nova.boot(backing.nova_flavor_id(lease.reservation_id), world.PROJECT)
+    cloud.nova.boot(backing_names.nova_flavor_id(lease.reservation_id), world.PROJECT)
     filters: list[Any] = []
     manager.executor._pools = Pools(Inline(), Inline(), Held(filters))
     manager.run(SPAN.end)

@@ -11,6 +11,7 @@ from tests.fakes.cloud import Cloud
 from tests.fakes.service import Request
 from tests.functional.db import databases, world
 from warre_blazar import times
+from warre_blazar.domain.running import backing_names
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import keystone
 from warre_blazar.services.running import backing, blazar_start_end
@@ -122,7 +123,9 @@ def check_making(
             if is_tried_again:
                 make(lease)
                 assert world.phase(lease) == "made"
-                assert set(cloud.nova.flavors) == {backing.nova_flavor_id(lease.reservation_id)}
+                assert set(cloud.nova.flavors) == {
+                    backing_names.nova_flavor_id(lease.reservation_id)
+                }
                 assert len(cloud.nova.aggregates) == len(cloud.placement.classes) == 1
             databases.delete_leases()
             timeutils.set_time_override(ends)
@@ -160,7 +163,7 @@ def check_start(cloud: Cloud, flavor, fault) -> None:
         cloud.mend()
         world.set_status(lease, "ACTIVE")
         backing.reconcile()
-        assert cloud.nova.flavors[backing.nova_flavor_id(lease.reservation_id)]["access"] == {
+        assert cloud.nova.flavors[backing_names.nova_flavor_id(lease.reservation_id)]["access"] == {
             world.PROJECT
         }
         assert sum(sum(c.values()) for c in cloud.placement.offered().values()) == 3

@@ -26,6 +26,7 @@ from tests.functional.db.managers import OVER, RUNNING, WAITING, Manager, state
 from tests.functional.db.outage import fail, hosts_of, recover
 from warre_blazar import times
 from warre_blazar.db import session, tables
+from warre_blazar.domain.running import backing_names
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import caches
 from warre_blazar.services.audit import looking
@@ -108,7 +109,7 @@ class Site:
         self.run(SPAN.start - datetime.timedelta(seconds=5))
         self.run(SPAN.start)
         assert state(lease) == RUNNING
-        self.cloud.nova.boot(backing.nova_flavor_id(lease.reservation_id), world.PROJECT)
+        self.cloud.nova.boot(backing_names.nova_flavor_id(lease.reservation_id), world.PROJECT)
         return lease
 
 

@@ -25,6 +25,7 @@ from tests.functional.db.outage import (
 from warre_blazar.db import session, tables
 from warre_blazar.db.hosts import host_marks
 from warre_blazar.db.running import backings, executions
+from warre_blazar.domain.running import backing_names
 from warre_blazar.errors import exceptions
 from warre_blazar.plugins.flavor_slot import FlavorSlotPlugin
 from warre_blazar.services.booking import admission, changing
@@ -170,8 +171,8 @@ def running(cloud: Cloud, pair, flavor) -> world.Lease:
     """A running reservation of two instances on the first host, with a server on one of them."""
     lease = book_on(pair[0], flavor, hours(1, 3), 2)
     world.begin(lease)
-    cloud.placement.use("blazar_a", backing.resource_class(lease.reservation_id), 1)
-    cloud.nova.boot(backing.nova_flavor_id(lease.reservation_id), world.PROJECT)
+    cloud.placement.use("blazar_a", backing_names.resource_class(lease.reservation_id), 1)
+    cloud.nova.boot(backing_names.nova_flavor_id(lease.reservation_id), world.PROJECT)
     return lease
 
 
@@ -181,7 +182,7 @@ def aggregate_hosts(cloud: Cloud, lease: world.Lease) -> set[str]:
 
 
 def offered(cloud: Cloud, lease: world.Lease) -> dict[str, int]:
-    cls = backing.resource_class(lease.reservation_id)
+    cls = backing_names.resource_class(lease.reservation_id)
     return {n: t[cls] for n, t in cloud.placement.offered().items() if cls in t}
 
 
@@ -321,7 +322,7 @@ def test_recovered_host_from_which_a_part_was_moved_waits_too(cloud: Cloud, pair
     book_on(b, flavor, hours(1, 3))
     lease = book_on(a, flavor, hours(1, 3), 2)
     world.begin(lease)
-    cls = backing.resource_class(lease.reservation_id)
+    cls = backing_names.resource_class(lease.reservation_id)
     cloud.placement.use("blazar_a", cls, 2)
     fail(a)
     heal()

@@ -95,7 +95,7 @@ def test_leases_that_are_not_over_or_not_ours_alone_stay(
 def test_lease_with_a_backing_stays(cloud: Cloud, over: world.Lease):
     with session.writer() as db:
         values = {"phase": "open", "created_at": SPAN.end}
-        values |= {"reservation_id": over.reservation_id, "project_id": "p"}
+        values |= {"reservation_id": over.reservation_id, "project_id": "p", "nova_flavor": "f"}
         db.execute(tables.backings.insert().values(**values))
     assert history.purge(SPAN.end + 900 * DAY, 1) == Purged()
 

@@ -8,13 +8,14 @@ from blazar.db import api as db_api
 from oslo_utils import timeutils
 
 from tests.fakes.cloud import Cloud
+from tests.fakes.service import Request
 from tests.functional.db import databases, world
 from tests.functional.db.managers import Manager, state
 from warre_blazar import times
 from warre_blazar.db import session
 from warre_blazar.db.running import backings
+from warre_blazar.domain.running import backing_names
 from warre_blazar.errors import exceptions
-from warre_blazar.openstack import nova
 from warre_blazar.services.running import backing
 
 pytestmark = pytest.mark.usefixtures("database")
@@ -71,7 +72,7 @@ def test_backing_is_made_shortly_before_the_start(cloud: Cloud, lease: world.Lea
     assert (world.phase(lease), cloud.leftovers()) == ("planned", {})
     make_at(AHEAD)
     assert world.phase(lease) == "made"
-    assert set(cloud.nova.flavors) == {backing.nova_flavor_id(lease.reservation_id)}
+    assert set(cloud.nova.flavors) == {backing_names.nova_flavor_id(lease.reservation_id)}
     assert cloud.placement.offered() == {}
     row = db_api.instance_reservation_get(
         db_api.reservation_get(lease.reservation_id)["resource_id"]
@@ -123,19 +124,14 @@ def test_making_is_left_to_who_is_making(cloud: Cloud, lease: world.Lease):
     assert world.phase(lease) == "made"
 
 
-def test_deletion_while_the_backing_is_made_leaves_nothing(
-    cloud: Cloud, lease: world.Lease, monkeypatch: pytest.MonkeyPatch
-):
-    make = nova.make_flavor
-
-    def make_too_late(*args, **values) -> None:
+def test_deletion_while_the_backing_is_made_leaves_nothing(cloud: Cloud, lease: world.Lease):
+    def delete(_: Request) -> None:
         db_api.lease_destroy(lease.id)
         backing.reconcile()
-        make(*args, **values)
 
-    monkeypatch.setattr(nova, "make_flavor", make_too_late)
+    cloud.nova.fail(match="POST .*flavors$", times=1, then=delete)
     make_at(AHEAD)
-    assert set(cloud.nova.flavors) == {backing.nova_flavor_id(lease.reservation_id)}
+    assert set(cloud.nova.flavors) == {backing_names.nova_flavor_id(lease.reservation_id)}
     backing.reconcile()
     assert (world.phase(lease), cloud.leftovers()) == (None, {})
 

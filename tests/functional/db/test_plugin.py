@@ -13,6 +13,7 @@ from tests.fakes.cloud import Cloud
 from tests.functional.db import world
 from tests.functional.db.plugin_calls import SPAN, reserve, values
 from warre_blazar import enforcement
+from warre_blazar.domain.running import backing_names
 from warre_blazar.errors import blazar_errors, exceptions
 from warre_blazar.plugins import flavor_slot
 from warre_blazar.services.booking import lookup
@@ -75,7 +76,7 @@ def test_reserving_books_by_flavor_id_or_name(plugin, flavor, cloud: Cloud, by):
     assert (row["reservation_id"], row["amount"]) == (lease.reservation_id, 2)
     assert cloud.nova.requests == []
     backing.make_planned(lease.reservation_id)
-    assert list(cloud.nova.flavors) == [backing.nova_flavor_id(lease.reservation_id)]
+    assert list(cloud.nova.flavors) == [backing_names.nova_flavor_id(lease.reservation_id)]
 
 
 #: The forms that Blazar's instance plugin takes, and their meanings.
@@ -230,11 +231,11 @@ def test_start_opens_the_reservation_and_end_removes_it(plugin, flavor, cloud: C
     row = resource_id(lease)
     timeutils.set_time_override(SPAN.start)
     plugin.on_start(row)
-    assert cloud.nova.flavors[backing.nova_flavor_id(lease.reservation_id)]["access"] == {
+    assert cloud.nova.flavors[backing_names.nova_flavor_id(lease.reservation_id)]["access"] == {
         world.PROJECT
     }
     world.set_status(lease, "ACTIVE")
-    cloud.nova.boot(backing.nova_flavor_id(lease.reservation_id), world.PROJECT)
+    cloud.nova.boot(backing_names.nova_flavor_id(lease.reservation_id), world.PROJECT)
     plugin.before_end(row)
     timeutils.set_time_override(SPAN.end)
     plugin.on_end(row)

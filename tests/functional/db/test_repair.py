@@ -21,7 +21,7 @@ from warre_blazar import times
 from warre_blazar.db import session, tables
 from warre_blazar.db.hosts import allocations
 from warre_blazar.db.running import backings, executions, leases
-from warre_blazar.domain.running import lease_states
+from warre_blazar.domain.running import backing_names, lease_states
 from warre_blazar.domain.running.lease_states import Age
 from warre_blazar.plugins import lease_guard
 from warre_blazar.plugins.blazar_work import LeaseWorks
@@ -150,7 +150,7 @@ def test_lease_whose_deletion_failed_at_keystone_runs_until_its_end(
 ):
     """Blazar takes the end event before it makes a context, and leaves it in progress."""
     running(lease)
-    cloud.nova.boot(backing.nova_flavor_id(lease.reservation_id), world.PROJECT)
+    cloud.nova.boot(backing_names.nova_flavor_id(lease.reservation_id), world.PROJECT)
     world.set_event(lease, "end_lease", "IN_PROGRESS")
     world.write_lease(lease.id, {"status": "ERROR"})
     keeper.look(DURING, times.QUIET_AFTER)
@@ -245,7 +245,7 @@ def test_deletion_that_has_begun_to_remove_the_backing_is_finished(
     """Nothing is left of the backing, but its note couldn't be deleted."""
     if is_running:
         running(lease)
-        cloud.nova.boot(backing.nova_flavor_id(lease.reservation_id), world.PROJECT)
+        cloud.nova.boot(backing_names.nova_flavor_id(lease.reservation_id), world.PROJECT)
 
     def fail(*args) -> None:
         raise db_exc.DBConnectionError

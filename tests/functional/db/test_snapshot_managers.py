@@ -15,9 +15,9 @@ from tests.fakes.service import Request
 from tests.functional.db import manager_process, world
 from warre_blazar.db import session, tables
 from warre_blazar.db.running import snapshots
+from warre_blazar.domain.running import backing_names
 from warre_blazar.domain.running.snapshots import Status
 from warre_blazar.domain.timeline import Span
-from warre_blazar.services.running import backing
 
 pytestmark = [
     pytest.mark.usefixtures("database"),
@@ -47,7 +47,9 @@ def running(cloud: Cloud) -> world.Lease:
     start, end = now - datetime.timedelta(hours=1), now + datetime.timedelta(minutes=20)
     world.write_dates(lease, Span(start, end))
     for number in range(SERVERS):
-        cloud.nova.boot(backing.nova_flavor_id(lease.reservation_id), world.PROJECT, f"s{number}")
+        cloud.nova.boot(
+            backing_names.nova_flavor_id(lease.reservation_id), world.PROJECT, f"s{number}"
+        )
     return lease
 
 

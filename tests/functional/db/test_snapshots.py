@@ -19,6 +19,7 @@ from warre_blazar.db.messages import deliveries
 from warre_blazar.db.running import executions
 from warre_blazar.db.running import snapshots as stored
 from warre_blazar.domain.messages.notices import Notice
+from warre_blazar.domain.running import backing_names
 from warre_blazar.domain.running.execution import DELETE
 from warre_blazar.domain.running.snapshots import (
     BeforeEndRule,
@@ -29,7 +30,7 @@ from warre_blazar.domain.running.snapshots import (
 from warre_blazar.openstack import caches
 from warre_blazar.plugins import change_records
 from warre_blazar.services.records import history as keeping
-from warre_blazar.services.running import backing, snapshots
+from warre_blazar.services.running import snapshots
 
 pytestmark = pytest.mark.usefixtures("database", "channel")
 
@@ -59,7 +60,7 @@ class Site:
         self.manager.run(SPAN.start)
 
     def boot(self, name: str = "web", *, on_volume: bool = False) -> str:
-        flavor_id = backing.nova_flavor_id(self.lease.reservation_id)
+        flavor_id = backing_names.nova_flavor_id(self.lease.reservation_id)
         return self.cloud.nova.boot(flavor_id, world.PROJECT, name, on_volume=on_volume)
 
     def look(self, now: datetime.datetime) -> None:

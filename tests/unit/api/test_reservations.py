@@ -8,8 +8,8 @@ from tests.unit.api import things
 from tests.unit.api.people import Person, refusal
 from tests.unit.api.site import NOW, Site
 from tests.unit.api.things import at
+from warre_blazar.domain.running import backing_names
 from warre_blazar.openstack import manager
-from warre_blazar.services.running import backing
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def flavor(admin: Person) -> dict:
 def test_booking_is_answered_and_stored(site: Site, alpha: Person, flavor, path):
     answer = alpha.post(path, things.booking(flavor, instance_count=2))
     made = things.made(answer)
-    nova_flavor = backing.nova_flavor_id(made["id"])
+    nova_flavor = backing_names.nova_flavor_id(made["id"])
     assert made == {
         "id": made["id"],
         "flavor": things.plain(flavor),

@@ -12,6 +12,7 @@ from tests.unit.api import bus, things
 from tests.unit.api.people import Person, refusal
 from tests.unit.api.site import Site
 from tests.unit.api.things import at
+from warre_blazar.domain.running import backing_names
 from warre_blazar.services.running import backing
 
 
@@ -56,7 +57,7 @@ def test_booking_that_takes_long_is_answered_as_pending(site: Site, alpha: Perso
     made = alpha.get(path).json
     assert made["status"] == "ALLOCATED"
     assert made == {**booked, "status": made["status"], "compute_flavor": made["compute_flavor"]}
-    assert made["compute_flavor"] == backing.nova_flavor_id(made["id"])
+    assert made["compute_flavor"] == backing_names.nova_flavor_id(made["id"])
 
 
 def test_pending_booking_that_fails_is_not_found(

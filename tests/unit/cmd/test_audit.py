@@ -15,9 +15,9 @@ from tests.functional.db import world
 from warre_blazar import times
 from warre_blazar.cmd import audit_command, manage
 from warre_blazar.db import record_models, tables
+from warre_blazar.domain.running import backing_names
 from warre_blazar.openstack import manager
 from warre_blazar.services import audit
-from warre_blazar.services.running import backing
 
 ORPHAN = "0c0ffee0-0000-4000-8000-000000000001"
 Run = Callable[..., int]
@@ -58,7 +58,7 @@ def test_cloud_without_differences_is_clean(run: Run, capsys: pytest.CaptureFixt
 
 
 def test_report_is_kept(run: Run, cloud: Cloud):
-    cloud.placement.classes.add(backing.resource_class(ORPHAN))
+    cloud.placement.classes.add(backing_names.resource_class(ORPHAN))
     run()
     kept = audit.last_report()
     assert kept is not None and [each.kind for each in kept.findings] == ["leftover"]
@@ -81,7 +81,7 @@ def test_report_that_can_not_be_kept_is_still_printed(
 
 
 def test_difference_is_printed_with_its_remedy(run: Run, cloud: Cloud, capsys):
-    cloud.placement.classes.add(backing.resource_class(ORPHAN))
+    cloud.placement.classes.add(backing_names.resource_class(ORPHAN))
     assert run() == audit_command.DIFFERENT
     shown = capsys.readouterr().out
     assert shown.startswith("leftover  Reservation 0c0ffee0-")
@@ -92,13 +92,13 @@ def test_difference_is_printed_with_its_remedy(run: Run, cloud: Cloud, capsys):
 
 
 def test_fix_alone_deletes_nothing(run: Run, cloud: Cloud):
-    cloud.placement.classes.add(backing.resource_class(ORPHAN))
+    cloud.placement.classes.add(backing_names.resource_class(ORPHAN))
     assert run("--fix") == audit_command.DIFFERENT
     assert cloud.placement.classes
 
 
 def test_fix_with_yes_deletes(run: Run, cloud: Cloud, capsys):
-    cloud.placement.classes.add(backing.resource_class(ORPHAN))
+    cloud.placement.classes.add(backing_names.resource_class(ORPHAN))
     assert run("--fix", "--yes") == audit_command.CLEAN
     shown = capsys.readouterr().out
     assert shown.startswith("mended  leftover  ")
@@ -107,7 +107,7 @@ def test_fix_with_yes_deletes(run: Run, cloud: Cloud, capsys):
 
 
 def test_json_has_the_differences(run: Run, cloud: Cloud, capsys):
-    cloud.placement.classes.add(backing.resource_class(ORPHAN))
+    cloud.placement.classes.add(backing_names.resource_class(ORPHAN))
     assert run("--json") == audit_command.DIFFERENT
     document = json.loads(capsys.readouterr().out)
     (found,) = document["differences"]
@@ -116,7 +116,7 @@ def test_json_has_the_differences(run: Run, cloud: Cloud, capsys):
 
 
 def test_failed_remedy_is_printed(run: Run, cloud: Cloud, capsys):
-    cloud.placement.classes.add(backing.resource_class(ORPHAN))
+    cloud.placement.classes.add(backing_names.resource_class(ORPHAN))
     cloud.placement.fail(match="DELETE", status=403)
     assert run("--fix", "--yes") == audit_command.DIFFERENT
     assert "It could not be mended: Placement refused" in capsys.readouterr().out

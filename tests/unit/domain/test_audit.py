@@ -14,13 +14,9 @@ from warre_blazar.domain.audit import cloud_side, overselling, table_side
 from warre_blazar.domain.audit.differences import RULES, Difference, DifferenceKind, Needs, in_both
 from warre_blazar.domain.audit.facts import (
     Booking,
-    HostUse,
     InstanceReservation,
     KnownHost,
-    Note,
-    NovaAggregate,
     NovaFacts,
-    NovaFlavor,
     NovaServer,
     Offered,
     PlacementFacts,
@@ -33,8 +29,10 @@ from warre_blazar.domain.audit.facts import (
 from warre_blazar.domain.hosts import providers
 from warre_blazar.domain.hosts.providers import Inventory
 from warre_blazar.domain.running import backing_names
-from warre_blazar.domain.running.backing import Phase
+from warre_blazar.domain.running.backing import Note, Phase
 from warre_blazar.domain.running.lease_states import Age, ClaimState, State, Statuses, Summary
+from warre_blazar.domain.running.steps import in_nova, in_placement
+from warre_blazar.domain.running.wanted import HostUse, NovaAggregate, NovaFlavor
 from warre_blazar.domain.timeline import Span
 
 ID = "11111111-2222-4333-8444-555555555555"
@@ -59,7 +57,14 @@ def booking(status: str = "active", **changes: Any) -> Booking:
         shape=SHAPE,
         count=3,
         places=(HostUse("1", "a", "a.example", 2), HostUse("2", "b", "b.example", 1)),
-        note=Note(ID, PROJECT, 7, Phase.OPEN if is_active else Phase.MADE),
+        note=Note(
+            ID,
+            PROJECT,
+            7,
+            Phase.OPEN if is_active else Phase.MADE,
+            backing_names.nova_flavor_id(ID),
+            SHAPE,
+        ),
         row=InstanceReservation(3, 8, 16384, 60, 7, backing_names.nova_flavor_id(ID)),
     )
     return dataclasses.replace(usual, **changes)
@@ -88,6 +93,14 @@ def aggregate(**changes: Any) -> NovaAggregate:
 
 def nova(flavors: Any = (), aggregates: Any = (), servers: Any = ()) -> NovaFacts:
     return NovaFacts(tuple(flavors), tuple(aggregates), tuple(servers))
+
+
+def in_the_cloud(
+    booked: Booking, nova: NovaFacts | None = None, placement: PlacementFacts | None = None
+) -> list[Difference]:
+    """The differences of a reservation from what one of the services has."""
+    side = in_nova if nova else in_placement
+    return list(cloud_side.compare([booked], cloud_side.actual(nova, placement), [side]))
 
 
 def kinds(found: Any) -> list[DifferenceKind]:
@@ -202,13 +215,13 @@ def test_backing_in_nova_gives_these_differences(
         [backing["flavor"]] if backing["flavor"] else (),
         [backing["aggregate"]] if backing["aggregate"] else (),
     )
-    assert kinds(cloud_side.compare_nova([booking(status)], facts)) == expected
+    assert kinds(in_the_cloud(booking(status), facts)) == expected
 
 
 def test_running_reservation_that_is_half_open_is_a_difference():
     half = booking(note=dataclasses.replace(NOTE, phase=Phase.OPENING))
     facts = nova([flavor(projects=frozenset())], [aggregate(hosts=frozenset())])
-    assert kinds(cloud_side.compare_nova([half], facts)) == [DifferenceKind.NOT_OPENED]
+    assert kinds(in_the_cloud(half, facts)) == [DifferenceKind.NOT_OPENED]
 
 
 @pytest.mark.parametrize(
@@ -225,7 +238,7 @@ def test_server_on_a_reservation_that_does_not_run_is_a_difference(
     backing = [flavor(), aggregate()] if status == "active" else WAITS.values()
     nova_flavor, nova_aggregate = backing
     facts = nova([nova_flavor], [nova_aggregate], [NovaServer("server", ID)])
-    assert kinds(cloud_side.compare_nova([booking(status)], facts)) == expected
+    assert kinds(in_the_cloud(booking(status), facts)) == expected
 
 
 def placement(classes: Any = (CLASS,), **offered: dict[str, Any]) -> PlacementFacts:
@@ -278,7 +291,7 @@ TWO, ONE = backing_names.inventory(2), backing_names.inventory(1)
 def test_backing_in_placement_gives_these_differences(
     status: str, facts: PlacementFacts, expected: list[DifferenceKind]
 ):
-    assert kinds(cloud_side.compare_placement([booking(status)], facts)) == expected
+    assert kinds(in_the_cloud(booking(status), placement=facts)) == expected
 
 
 OTHER = "99999999-2222-4333-8444-555555555555"
@@ -288,18 +301,20 @@ OTHER = "99999999-2222-4333-8444-555555555555"
     ("standing", "expected"),
     [
         pytest.param(
-            WithoutBooking(frozenset(), frozenset(), {}), [DifferenceKind.LEFTOVER], id="unknown"
+            WithoutBooking(frozenset(), frozenset(), frozenset()),
+            [DifferenceKind.LEFTOVER],
+            id="unknown",
         ),
         pytest.param(
-            WithoutBooking(frozenset(), frozenset({OTHER}), {}),
+            WithoutBooking(frozenset(), frozenset({OTHER}), frozenset()),
             [DifferenceKind.LEFTOVER],
             id="over",
         ),
-        pytest.param(WithoutBooking(frozenset({OTHER}), frozenset(), {}), [], id="somebody's"),
         pytest.param(
-            WithoutBooking(
-                frozenset(), frozenset(), {OTHER: Note(OTHER, PROJECT, None, False, False)}
-            ),
+            WithoutBooking(frozenset({OTHER}), frozenset(), frozenset()), [], id="somebody's"
+        ),
+        pytest.param(
+            WithoutBooking(frozenset(), frozenset(), frozenset({OTHER})),
             [DifferenceKind.LEFTOVER],
             id="noted",
         ),
@@ -309,7 +324,7 @@ def test_backing_without_a_live_reservation_is_a_leftover(
     standing: WithoutBooking, expected: list[DifferenceKind]
 ):
     facts = PlacementFacts(frozenset({CLASS, backing_names.resource_class(OTHER)}), {})
-    found = cloud_side.present(nova([flavor()], [aggregate()]), facts)
+    found = cloud_side.actual(nova([flavor()], [aggregate()]), facts)
     assert set(found) == {ID, OTHER}
     assert kinds(cloud_side.strays([booking()], standing, found)) == expected
 

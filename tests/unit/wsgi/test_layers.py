@@ -20,10 +20,9 @@ from tests.unit.wsgi import fuzzing, sending
 from tests.unit.wsgi.whole import WholeSite
 from warre_blazar.db import session
 from warre_blazar.db.running import leases
-from warre_blazar.domain.running import lease_states
+from warre_blazar.domain.running import backing_names, lease_states
 from warre_blazar.errors import blazar_errors
 from warre_blazar.services.booking import lookup
-from warre_blazar.services.running import backing
 from warre_blazar.services.running.repair import Repairer
 from warre_blazar.wsgi import lease_bodies
 
@@ -131,7 +130,7 @@ def early_start(layered: Layered, flavor: dict[str, Any]) -> bool:
         if event["event_type"] == "start_lease" and event["time"] != EARLY:
             db_api.event_destroy(event["id"])
     layered.run(EARLY)
-    flavor_id = backing.nova_flavor_id(lease["reservations"][0]["id"])
+    flavor_id = backing_names.nova_flavor_id(lease["reservations"][0]["id"])
     made = layered.site.cloud.nova.flavors.get(flavor_id)
     return made is not None and bool(made["access"])
 

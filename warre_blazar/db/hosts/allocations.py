@@ -34,6 +34,7 @@ from warre_blazar.domain.flavors.flavor import RESOURCE_TYPE, Shape
 from warre_blazar.domain.flavors.request_groups import PlacementRequest
 from warre_blazar.domain.hosts.bookable_host import BookableHost
 from warre_blazar.domain.hosts.holdings import Holding
+from warre_blazar.domain.running.wanted import HostUse
 
 
 @dataclasses.dataclass(frozen=True)
@@ -382,34 +383,31 @@ def find_ids(db: Session, ref: str) -> frozenset[str]:
     return frozenset(db.scalars(sa.select(compute_hosts.c.id).where(named)))
 
 
-def places(db: Session, reservation_id: str) -> dict[str, tuple[str, str]]:
-    """The compute service's host name and the hypervisor hostname of each host of a reservation.
+def hosts_of(db: Session, reservation_id: str) -> list[HostUse]:
+    """The hosts on which a reservation has instances."""
+    return host_uses(db, allocations.c.reservation_id == reservation_id).get(reservation_id, [])
 
-    :returns: pairs of names, by host id.
+
+def host_uses(db: Session, of: sa.ColumnElement[bool]) -> dict[str, list[HostUse]]:
+    """The hosts on which reservations have instances, by the reservation's id.
+
+    :param of: a condition of Blazar's table of allocations.
     """
-    query = (
-        sa.select(
-            compute_hosts.c.id, compute_hosts.c.service_name, compute_hosts.c.hypervisor_hostname
-        )
-        .distinct()
-        .join(allocations, allocations.c.compute_host_id == compute_hosts.c.id)
-        .where(allocations.c.reservation_id == reservation_id)
+    columns = (
+        compute_hosts.c.id,
+        compute_hosts.c.service_name,
+        compute_hosts.c.hypervisor_hostname,
+        sa.func.count(),
+        compute_hosts.c.reservable,
     )
-    return {host_id: (service, hypervisor) for host_id, service, hypervisor in db.execute(query)}
-
-
-def nova_names(db: Session, reservation_id: str) -> list[tuple[str, str, int]]:
-    """The hosts of a reservation, with the number of its instances on each host.
-
-    :returns: for each host: the compute service's host name, the hypervisor hostname, and the
-        number of instances.
-    """
     query = (
-        sa.select(
-            compute_hosts.c.service_name, compute_hosts.c.hypervisor_hostname, sa.func.count()
-        )
-        .join(allocations, allocations.c.compute_host_id == compute_hosts.c.id)
-        .where(allocations.c.reservation_id == reservation_id)
-        .group_by(compute_hosts.c.service_name, compute_hosts.c.hypervisor_hostname)
+        sa.select(allocations.c.reservation_id, *columns)
+        .join(compute_hosts, compute_hosts.c.id == allocations.c.compute_host_id)
+        .where(of)
+        .group_by(allocations.c.reservation_id, *columns[:3], compute_hosts.c.reservable)
+        .order_by(compute_hosts.c.service_name, compute_hosts.c.hypervisor_hostname)
     )
-    return [(service, hypervisor, count) for service, hypervisor, count in db.execute(query)]
+    uses: dict[str, list[HostUse]] = defaultdict(list)
+    for reservation_id, *values in db.execute(query):
+        uses[reservation_id].append(HostUse(*values))
+    return uses

@@ -1,8 +1,7 @@
 """Notes of backings. A note is kept until its backing is surely gone from Nova and Placement."""
 
-import dataclasses
 import datetime
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import sqlalchemy as sa
@@ -10,12 +9,29 @@ from sqlalchemy.orm import Session
 
 from warre_blazar.db import session
 from warre_blazar.db.tables import backings, bookings, leases, reservations
+from warre_blazar.domain.flavors.flavor import Shape
 from warre_blazar.domain.running import lease_states
-from warre_blazar.domain.running.backing import UNMADE, Backing, Phase
+from warre_blazar.domain.running.backing import UNMADE, Note, Phase
+
+#: The columns of ``Note``, in the order of its fields. The query joins ``bookings``.
+NOTE = (
+    backings.c.reservation_id,
+    backings.c.project_id,
+    backings.c.aggregate_id,
+    backings.c.phase,
+    backings.c.nova_flavor,
+    bookings.c.shape,
+    backings.c.late_until,
+)
 
 
-def _backing(row: sa.RowMapping) -> Backing:
-    return Backing(**{f.name: row[f.name] for f in dataclasses.fields(Backing)})
+def note(values: Sequence[Any]) -> Note | None:
+    """The note with these values of ``NOTE``; None if there is none."""
+    reservation_id, project_id, aggregate_id, phase, nova_flavor, shape, late_until = values
+    if reservation_id is None:
+        return None
+    booked = Shape.from_json(shape) if shape else None
+    return Note(reservation_id, project_id, aggregate_id, phase, nova_flavor, booked, late_until)
 
 
 def insert(
@@ -23,13 +39,12 @@ def insert(
     reservation_id: str,
     project_id: str,
     now: datetime.datetime,
-    nova_flavor: str | None = None,
+    nova_flavor: str,
     phase: Phase = Phase.PLANNED,
 ) -> None:
     """Add the note of a backing.
 
-    :param nova_flavor: the id of the Nova flavor of an imported reservation. None: this package
-        makes the Nova flavor.
+    :param nova_flavor: the id of the reservation's Nova flavor.
     """
     db.execute(
         backings.insert().values(
@@ -42,14 +57,14 @@ def insert(
     )
 
 
-def get(db: Session, reservation_id: str) -> Backing | None:
+def get(db: Session, reservation_id: str) -> Note | None:
     """The note of a reservation's backing, or None if the reservation has no note."""
-    row = (
-        db.execute(sa.select(backings).where(backings.c.reservation_id == reservation_id))
-        .mappings()
-        .first()
+    with_booking = backings.outerjoin(
+        bookings, bookings.c.reservation_id == backings.c.reservation_id
     )
-    return _backing(row) if row else None
+    query = sa.select(*NOTE).select_from(with_booking)
+    row = db.execute(query.where(backings.c.reservation_id == reservation_id)).first()
+    return note(row) if row else None
 
 
 def update(db: Session, reservation_id: str, **values: int | Phase) -> None:
@@ -62,7 +77,7 @@ def delete(db: Session, reservation_id: str) -> None:
     db.execute(backings.delete().where(backings.c.reservation_id == reservation_id))
 
 
-def begin_removing(db: Session, reservation_id: str) -> Backing | None:
+def begin_removing(db: Session, reservation_id: str) -> Note | None:
     """Write that a backing is being removed. A note of a planned backing is deleted instead.
 
     :returns: the note as it was. None: nothing has to be removed.
@@ -70,10 +85,18 @@ def begin_removing(db: Session, reservation_id: str) -> Backing | None:
     planned = (backings.c.reservation_id == reservation_id, backings.c.phase == Phase.PLANNED)
     if session.changed(db, backings.delete().where(*planned)):
         return None
-    backing = get(db, reservation_id)
-    if backing is not None:
+    read = get(db, reservation_id)
+    if read is not None:
         update(db, reservation_id, phase=Phase.CLOSING)
-    return backing
+    return read
+
+
+def note_removal(
+    db: Session, reservation_id: str, project_id: str, nova_flavor: str, now: datetime.datetime
+) -> None:
+    """Write that what there is of a backing is to be removed, even if there is no note yet."""
+    if not _update_if(db, reservation_id, phase=Phase.CLOSING):
+        insert(db, reservation_id, project_id, now, nova_flavor, Phase.CLOSING)
 
 
 def begin_making(
@@ -92,14 +115,13 @@ def begin_making(
     return _update_if(db, reservation_id, *conditions, phase=Phase.MAKING, late_until=until)
 
 
-def finish_making(db: Session, reservation_id: str, aggregate_id: int) -> None:
+def finish_making(db: Session, reservation_id: str) -> None:
     """Write that a backing is made. Nothing is written if somebody else has written it before.
 
     The phase stays ``CLOSING`` if the backing has been given up meanwhile.
     """
     phase = sa.case((backings.c.phase == Phase.MAKING, Phase.MADE), else_=backings.c.phase)
-    values = {"phase": phase, "late_until": None, "aggregate_id": aggregate_id}
-    _update_if(db, reservation_id, _BEING_MADE, **values)
+    _update_if(db, reservation_id, _BEING_MADE, phase=phase, late_until=None)
 
 
 def set_late(db: Session, reservation_id: str, until: datetime.datetime | None) -> None:
@@ -160,16 +182,16 @@ def is_whole(reservation_id: sa.ColumnElement[str]) -> sa.ColumnElement[bool]:
     )
 
 
-def ended(db: Session) -> list[Backing]:
-    """The notes of backings whose reservation has ended or is deleted."""
+def ended(db: Session) -> list[str]:
+    """The ids of reservations that have ended or are deleted, and whose backing has a note."""
     query = (
-        sa.select(backings)
+        sa.select(backings.c.reservation_id)
         .select_from(
             backings.outerjoin(reservations, reservations.c.id == backings.c.reservation_id)
         )
         .where(sa.or_(reservations.c.id.is_(None), reservations.c.status == "deleted"))
     )
-    return [_backing(row) for row in db.execute(query).mappings()]
+    return list(db.scalars(query))
 
 
 def over(db: Session, reservation_ids: Collection[str]) -> set[str]:
@@ -185,14 +207,14 @@ def over(db: Session, reservation_ids: Collection[str]) -> set[str]:
     return set(db.scalars(sa.union(has_ended, was_deleted)))
 
 
-def half_open(db: Session) -> list[Backing]:
-    """The notes of running reservations that aren't completely opened to their project.
+def half_open(db: Session) -> list[str]:
+    """The ids of running reservations that aren't completely opened to their project.
 
     A reservation is left out while its lease is being changed, ended or deleted, because that work
     may have marked the reservation with ``half_close``.
     """
     query = (
-        sa.select(backings)
+        sa.select(backings.c.reservation_id)
         .select_from(
             backings.join(reservations, reservations.c.id == backings.c.reservation_id).join(
                 leases, leases.c.id == reservations.c.lease_id
@@ -204,7 +226,7 @@ def half_open(db: Session) -> list[Backing]:
             leases.c.status == lease_states.ACTIVE,
         )
     )
-    return [_backing(row) for row in db.execute(query).mappings()]
+    return list(db.scalars(query))
 
 
 def begin_opening(db: Session, reservation_id: str) -> bool:

@@ -20,7 +20,6 @@ from warre_blazar.db.tables import (
     snapshots,
 )
 from warre_blazar.domain.messages.notices import Kind, News
-from warre_blazar.domain.running.backing_names import nova_flavor_id
 from warre_blazar.domain.running.execution import pause
 from warre_blazar.domain.running.snapshots import (
     SNAPSHOT,
@@ -94,10 +93,7 @@ def due(db: Session, rule: BeforeEndRule, now: datetime.datetime) -> list[Due]:
         )
         .order_by(bookings.c.look_error.is_not(None), leases.c.end_date, bookings.c.id)
     )
-    return [
-        Due(reservation_id, project_id, end, nova_flavor or nova_flavor_id(reservation_id))
-        for reservation_id, project_id, end, nova_flavor in db.execute(query)
-    ]
+    return [Due(*row) for row in db.execute(query)]
 
 
 def looked(

@@ -1,218 +1,210 @@
 """Compares reservations with their backings, and leases with their trusts in Keystone."""
 
+import dataclasses
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from warre_blazar.domain.audit.differences import Difference, DifferenceKind
 from warre_blazar.domain.audit.facts import (
     Booking,
-    NovaAggregate,
     NovaFacts,
-    NovaFlavor,
     PlacementFacts,
     TrustedLease,
     WithoutBooking,
 )
 from warre_blazar.domain.running import backing_names
-from warre_blazar.domain.running.backing import Phase
+from warre_blazar.domain.running.backing import Note, Phase
+from warre_blazar.domain.running.steps import Do, Step, in_nova, in_placement
+from warre_blazar.domain.running.wanted import NOTHING, Backing, Bounds, NovaAggregate, tolerated
 from warre_blazar.domain.wording import counted
 
 ACTIVE = "active"
 
 
-def compare_nova(bookings: Sequence[Booking], nova: NovaFacts) -> Iterator[Difference]:
-    """Find missing, wrong and superfluous things in Nova, for reservations that haven't ended."""
-    flavors = {flavor.id: flavor for flavor in nova.flavors}
-    aggregates = {aggregate.name: aggregate for aggregate in nova.aggregates}
-    servers = defaultdict(list)
-    for server in nova.servers:
-        servers[server.reservation_id].append(server.id)
+def actual(nova: NovaFacts | None, placement: PlacementFacts | None) -> dict[str, Backing]:
+    """What Nova and Placement hold for reservations, by the reservation's id.
+
+    :param nova: None: Nova couldn't be read, so its part of each backing is empty. The same is true
+        of ``placement``.
+    """
+    parts: dict[str, dict[str, Any]] = defaultdict(dict)
+    if nova is not None:
+        for flavor in nova.flavors:
+            parts[backing_names.of_flavor(flavor.name) or ""]["flavor"] = flavor
+        for aggregate in nova.aggregates:
+            parts[aggregate.name]["aggregate"] = aggregate
+        for server in nova.servers:
+            of_reservation = parts[server.reservation_id]
+            of_reservation["servers"] = of_reservation.get("servers", frozenset()) | {server.id}
+    if placement is not None:
+        for name in placement.classes:
+            parts[backing_names.of_class(name) or ""]["resource_class"] = name
+        for provider in placement.providers.values():
+            for name, inventory in provider.inventories.items():
+                offered = parts[backing_names.of_class(name) or ""].setdefault("inventories", {})
+                offered[provider.name] = inventory
+    parts.pop("", None)
+    return {reservation_id: Backing(**found) for reservation_id, found in parts.items()}
+
+
+#: What it means if a step leads from what was seen to what is wanted: the kind of the difference,
+#: and what is said about the reservation.
+_MEANINGS = {
+    Do.REVOKE: (
+        DifferenceKind.ACCESS_TOO_MANY,
+        "is {status}, but project {about} can use its Nova flavor",
+    ),
+    Do.MAKE_CLASS: (DifferenceKind.CLASS_MISSING, "has no resource class {about}"),
+    Do.MAKE_AGGREGATE: (DifferenceKind.AGGREGATE_MISSING, "has no aggregate"),
+    Do.SET_METADATA: (
+        DifferenceKind.AGGREGATE_METADATA,
+        "has an aggregate whose metadata aren't as they should be: {about}",
+    ),
+    Do.REPLACE_FLAVOR: (DifferenceKind.FLAVOR_WRONG, "has a Nova flavor with {about}"),
+    Do.MAKE_FLAVOR: (DifferenceKind.FLAVOR_MISSING, "has no Nova flavor"),
+    Do.SET_SPECS: (
+        DifferenceKind.FLAVOR_SPECS,
+        "has a Nova flavor whose extra specs aren't as booked: {about}",
+    ),
+    Do.ADD_HOSTS: (DifferenceKind.HOSTS_MISSING, "runs, but its aggregate lacks {about}"),
+    Do.OFFER: (
+        DifferenceKind.INVENTORY_MISSING,
+        "runs, but provider {about} doesn't offer its {amount}",
+    ),
+    Do.LOWER: (
+        DifferenceKind.INVENTORY_TOO_MANY,
+        "has a resource class that provider {about} offers, although the reservation has no "
+        "instances on that host, or hasn't started there yet",
+    ),
+    Do.REMOVE_HOST: (
+        DifferenceKind.HOST_TOO_MANY,
+        "has {about} in its aggregate, but isn't on that host or hasn't started there",
+    ),
+    Do.GRANT: (
+        DifferenceKind.ACCESS_MISSING,
+        "runs, but its project can't use its Nova flavor",
+    ),
+}
+#: The kinds of differences of which a reservation may have several, each about another part.
+_OF_PARTS = {
+    DifferenceKind.ACCESS_TOO_MANY,
+    DifferenceKind.INVENTORY_MISSING,
+    DifferenceKind.INVENTORY_TOO_MANY,
+    DifferenceKind.HOST_TOO_MANY,
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Remedy:
+    """A step of those that lead from what was seen of a reservation's backing to what is wanted."""
+
+    reservation_id: str
+    seen: Backing
+    step: Step
+
+
+#: How to get the steps in Nova or in Placement.
+Side = Callable[[Bounds, Bounds], Iterable[Step]]
+BOTH: tuple[Side, ...] = (in_nova, in_placement)
+
+
+def remedies(booking: Booking, seen: Backing, sides: Sequence[Side] = BOTH) -> list[Remedy]:
+    """The steps from what was seen of a reservation's backing to what is wanted.
+
+    :param sides: those of the services that could be read.
+    """
+    assert booking.note is not None
+    to = tolerated(booking.note, booking.places, is_running=booking.status == ACTIVE)
+    todo = [step for side in sides for step in side(Bounds.exactly(seen), to)]
+    todo.sort(key=lambda step: step.do)
+    return [Remedy(booking.reservation_id, seen, step) for step in todo]
+
+
+def compare(
+    bookings: Iterable[Booking], seen: Mapping[str, Backing], sides: Sequence[Side] = BOTH
+) -> Iterator[Difference]:
+    """Find missing, wrong and superfluous things of reservations that haven't ended.
+
+    :param seen: what ``actual`` has returned.
+    :param sides: as in ``remedies``.
+    """
     for booking in bookings:
-        if booking.note is None or booking.shape is None:
+        note = booking.note
+        if note is None or booking.shape is None:
             continue  # ``table_side`` reports the missing row or note
-        if not booking.note.phase.is_made:
-            if booking.status == ACTIVE:
-                yield _about(
-                    booking, DifferenceKind.NOT_OPENED, "runs, but has nothing in Nova yet"
-                )
-            continue
-        yield from _flavor(booking, flavors.get(booking.note.flavor_id))
-        yield from _aggregate(booking, aggregates.get(booking.reservation_id))
-        if booking.status == ACTIVE:
-            if booking.note.phase is not Phase.OPEN:
-                what = "runs, but isn't completely opened to its project"
-                yield _about(booking, DifferenceKind.NOT_OPENED, what)
-            continue
-        for server_id in servers[booking.reservation_id]:
-            text = f"Server {server_id} uses reservation {_named(booking)}"
-            yield Difference(
-                DifferenceKind.SERVER_OUTSIDE, server_id, text, (booking.reservation_id, server_id)
-            )
+        if note.phase.is_made:
+            backing = seen.get(booking.reservation_id, NOTHING)
+            yield from (_difference(booking, each) for each in remedies(booking, backing, sides))
+            yield from _wrong_note(booking, note, backing.aggregate)
+        if in_nova in sides and booking.status == ACTIVE and note.phase is not Phase.OPEN:
+            half = "runs, but isn't completely opened to its project"
+            what = half if note.phase.is_made else "runs, but has nothing in Nova yet"
+            yield _about(booking, DifferenceKind.NOT_OPENED, what)
 
 
-def _named(booking: Booking) -> str:
-    return f"{booking.reservation_id}, which is {booking.status}"
-
-
-def _about(booking: Booking, kind: DifferenceKind, what: str, part: str = "") -> Difference:
+def _about(
+    booking: Booking, kind: DifferenceKind, what: str, part: str = "", details: Any = None
+) -> Difference:
     """A difference about a reservation, or about one of its hosts, providers or projects."""
     subject = booking.reservation_id + (f" {part}" if part else "")
-    text = f"Reservation {booking.reservation_id} {what}"
-    return Difference(kind, subject, text, (booking.reservation_id, part))
+    return Difference(kind, subject, f"Reservation {booking.reservation_id} {what}", details)
 
 
-def _flavor(booking: Booking, flavor: NovaFlavor | None) -> Iterator[Difference]:
-    shape, note = booking.shape, booking.note
-    assert shape is not None and note is not None
-    if flavor is None:
-        yield _about(booking, DifferenceKind.FLAVOR_MISSING, "has no Nova flavor")
-        return
-    wanted = {
-        "name": backing_names.FLAVOR_PREFIX + booking.reservation_id,
-        "vcpus": shape.vcpu,
-        "ram": shape.memory_mb,
-        "disk": shape.disk_gb,
-        "ephemeral": shape.ephemeral_gb,
-        "is_public": False,
-    }
-    wrong_fields = [
-        f"{name} {getattr(flavor, name)} instead of {value}"
-        for name, value in wanted.items()
-        if getattr(flavor, name) != value
-    ]
-    if wrong_fields:
-        what = f"has a Nova flavor with {', '.join(wrong_fields)}"
-        yield _about(booking, DifferenceKind.FLAVOR_WRONG, what)
-    specs = backing_names.flavor_specs(booking.reservation_id, shape)
-    wrong_specs = sorted(
-        key for key, value in specs.items() if flavor.extra_specs.get(key) != value
-    )
-    if wrong_specs:
-        what = f"has a Nova flavor whose extra specs aren't as booked: {', '.join(wrong_specs)}"
-        yield _about(booking, DifferenceKind.FLAVOR_SPECS, what)
-    opened = booking.status == ACTIVE and note.phase is Phase.OPEN
-    if opened and note.project_id not in flavor.projects:
-        what = "runs, but its project can't use its Nova flavor"
-        yield _about(booking, DifferenceKind.ACCESS_MISSING, what)
-    allowed = {note.project_id} if booking.status == ACTIVE else set()
-    for project_id in sorted(flavor.projects - allowed):
-        what = f"is {booking.status}, but project {project_id} can use its Nova flavor"
-        yield _about(booking, DifferenceKind.ACCESS_TOO_MANY, what, project_id)
+def _difference(booking: Booking, remedy: Remedy) -> Difference:
+    """What it means that a step is needed."""
+    step = remedy.step
+    if step.do is Do.DELETE_SERVER:
+        its = f"{booking.reservation_id}, which is {booking.status}"
+        text = f"Server {step.about} uses reservation {its}"
+        return Difference(DifferenceKind.SERVER_OUTSIDE, step.about, text, remedy)
+    amount = step.args[-1]
+    # A host that offers too many instances doesn't offer those that it should.
+    kind, what = _MEANINGS[Do.OFFER if step.do is Do.LOWER and amount else step.do]
+    its = counted(amount, "instance") if kind is DifferenceKind.INVENTORY_MISSING else ""
+    text = what.format(status=booking.status, about=step.about, amount=its)
+    return _about(booking, kind, text, step.about if kind in _OF_PARTS else "", remedy)
 
 
-def _aggregate(booking: Booking, aggregate: NovaAggregate | None) -> Iterator[Difference]:
-    shape, note = booking.shape, booking.note
-    assert shape is not None and note is not None
-    if aggregate is None:
-        yield _about(booking, DifferenceKind.AGGREGATE_MISSING, "has no aggregate")
-        return
-    metadata = backing_names.aggregate_metadata(booking.reservation_id, note.project_id, shape)
-    wrong = sorted(key for key, value in metadata.items() if aggregate.metadata.get(key) != value)
-    if wrong:
-        what = f"has an aggregate whose metadata aren't as they should be: {', '.join(wrong)}"
-        yield _about(booking, DifferenceKind.AGGREGATE_METADATA, what)
+def _wrong_note(
+    booking: Booking, note: Note, aggregate: NovaAggregate | None
+) -> Iterator[Difference]:
     recorded_ids = {note.aggregate_id}
     if booking.row is not None:
         recorded_ids.add(booking.row.aggregate_id)
-    if recorded_ids != {aggregate.id}:
+    if aggregate is not None and recorded_ids != {aggregate.id}:
         what = f"has the aggregate {aggregate.id} in Nova, but the tables have another id or none"
-        yield _about(booking, DifferenceKind.NOTE_WRONG, what)
-    hosts = {place.service_name for place in booking.places}
-    if booking.status == ACTIVE and note.phase is Phase.OPEN and hosts - aggregate.hosts:
-        missing = ", ".join(sorted(hosts - aggregate.hosts))
-        yield _about(
-            booking, DifferenceKind.HOSTS_MISSING, f"runs, but its aggregate lacks {missing}"
-        )
-    for host in sorted(aggregate.hosts - (hosts if note.phase.is_opened else set())):
-        what = f"has {host} in its aggregate, but isn't on that host or hasn't started there"
-        yield _about(booking, DifferenceKind.HOST_TOO_MANY, what, host)
-
-
-def compare_placement(
-    bookings: Sequence[Booking], placement: PlacementFacts
-) -> Iterator[Difference]:
-    """Find missing, wrong and superfluous things in Placement, as ``compare_nova`` does in Nova."""
-    offered = _offered(placement)
-    for booking in bookings:
-        if booking.note is None or booking.shape is None or not booking.note.phase.is_made:
-            continue
-        cls = backing_names.resource_class(booking.reservation_id)
-        if cls not in placement.classes:
-            yield _about(booking, DifferenceKind.CLASS_MISSING, f"has no resource class {cls}")
-        actual = offered[cls]
-        wanted = {
-            backing_names.PROVIDER_PREFIX + place.hypervisor: place.instances
-            for place in booking.places
-        }
-        if booking.status == ACTIVE and booking.note.phase is Phase.OPEN:
-            for name, instances in sorted(wanted.items()):
-                if actual.get(name) != backing_names.inventory(instances):
-                    its = counted(instances, "instance")
-                    what = f"runs, but provider {name} doesn't offer its {its}"
-                    yield _about(booking, DifferenceKind.INVENTORY_MISSING, what, name)
-        for name in sorted(set(actual) - set(wanted if booking.note.phase.is_opened else ())):
-            what = (
-                f"has a resource class that provider {name} offers, although the reservation has "
-                "no instances on that host, or hasn't started there yet"
-            )
-            yield _about(booking, DifferenceKind.INVENTORY_TOO_MANY, what, name)
-
-
-def _offered(placement: PlacementFacts) -> Mapping[str, dict[str, Mapping[str, object]]]:
-    """The inventories of the reservations' resource classes, by class and by provider name."""
-    offered: dict[str, dict[str, Mapping[str, object]]] = defaultdict(dict)
-    for provider in placement.providers.values():
-        for cls, inventory in provider.inventories.items():
-            if backing_names.of_class(cls):
-                offered[cls][provider.name] = inventory
-    return offered
-
-
-def present(nova: NovaFacts | None, placement: PlacementFacts | None) -> dict[str, list[str]]:
-    """Descriptions of everything that Nova and Placement hold for reservations.
-
-    :returns: descriptions such as "aggregate 7", by the reservation's id.
-    """
-    descriptions: dict[str, list[str]] = defaultdict(list)
-    if nova is not None:
-        for flavor in nova.flavors:
-            reservation_id = backing_names.of_flavor(flavor.name) or ""
-            descriptions[reservation_id].append(f"Nova flavor {flavor.id}")
-        for aggregate in nova.aggregates:
-            descriptions[aggregate.name].append(f"aggregate {aggregate.id}")
-        for server in nova.servers:
-            descriptions[server.reservation_id].append(f"server {server.id}")
-    if placement is not None:
-        names = set(placement.classes).union(
-            *(provider.inventories for provider in placement.providers.values())
-        )
-        for name in sorted(names):
-            descriptions[backing_names.of_class(name) or ""].append(f"resource class {name}")
-    descriptions.pop("", None)
-    return descriptions
+        yield _about(booking, DifferenceKind.NOTE_WRONG, what, details=aggregate.id)
 
 
 def strays(
-    bookings: Iterable[Booking], standing: WithoutBooking, found: Mapping[str, Sequence[str]]
+    bookings: Iterable[Booking], standing: WithoutBooking, seen: Mapping[str, Backing]
 ) -> Iterator[Difference]:
     """Find leftovers: backings and notes whose reservation has ended, or is in no table.
 
-    :param found: the descriptions that ``present`` returned.
+    :param seen: what ``actual`` has returned.
     """
-    for reservation_id, note in standing.leftovers.items():
-        there = ", ".join(found.get(reservation_id, ())) or "a note and nothing else"
-        text = f"Reservation {reservation_id} is over, but this is left of it: {there}"
-        yield Difference(DifferenceKind.LEFTOVER, reservation_id, text, note)
     known = {booking.reservation_id for booking in bookings}
-    for reservation_id in sorted(set(found) - known - standing.left_alone):
-        if reservation_id in standing.leftovers:
-            continue
-        there = ", ".join(found[reservation_id])
-        if reservation_id in standing.over:
-            text = f"Reservation {reservation_id} is over, but this is left of it: {there}"
-        else:
+    unknown = sorted(set(seen) - known - standing.left_alone - standing.leftovers)
+    for reservation_id in (*sorted(standing.leftovers), *unknown):
+        backing = seen.get(reservation_id, NOTHING)
+        there = ", ".join(_present(reservation_id, backing)) or "a note and nothing else"
+        text = f"Reservation {reservation_id} is over, but this is left of it: {there}"
+        if reservation_id not in standing.leftovers | standing.over:
             text = f"Reservation {reservation_id} is in no table, but has this: {there}"
-        yield Difference(DifferenceKind.LEFTOVER, reservation_id, text)
+        flavor_id = backing.flavor.id if backing.flavor else None
+        yield Difference(DifferenceKind.LEFTOVER, reservation_id, text, flavor_id)
+
+
+def _present(reservation_id: str, backing: Backing) -> Iterator[str]:
+    """Descriptions of everything in a backing, such as "aggregate 7"."""
+    if backing.flavor:
+        yield f"Nova flavor {backing.flavor.id}"
+    if backing.aggregate:
+        yield f"aggregate {backing.aggregate.id}"
+    yield from (f"server {server_id}" for server_id in sorted(backing.servers or ()))
+    if backing.resource_class or backing.inventories:
+        yield f"resource class {backing_names.resource_class(reservation_id)}"
 
 
 _MOST = 5

@@ -9,41 +9,10 @@ from warre_blazar.domain.flavors.flavor import Shape
 from warre_blazar.domain.hosts import provider_trees
 from warre_blazar.domain.hosts.bookable_host import BookableHost
 from warre_blazar.domain.hosts.provider_trees import ProviderTree
-from warre_blazar.domain.running import backing_names, lease_states
-from warre_blazar.domain.running.backing import Phase
+from warre_blazar.domain.running import lease_states
+from warre_blazar.domain.running.backing import Note
+from warre_blazar.domain.running.wanted import HostUse, NovaAggregate, NovaFlavor
 from warre_blazar.domain.timeline import Span
-
-
-@dataclasses.dataclass(frozen=True)
-class Note:
-    """The note of a reservation's backing."""
-
-    reservation_id: str
-    project_id: str
-    aggregate_id: int | None
-    phase: Phase
-    #: The id of the Nova flavor, as the note has it. If Blazar's own plugin has made the Nova
-    #: flavor, the note always has the id. None: the note has no id, and ``flavor_id`` derives the
-    #: id from the reservation's id.
-    nova_flavor: str | None = None
-
-    @property
-    def flavor_id(self) -> str:
-        """The id of the reservation's Nova flavor."""
-        return self.nova_flavor or backing_names.nova_flavor_id(self.reservation_id)
-
-
-@dataclasses.dataclass(frozen=True)
-class HostUse:
-    """A host on which a reservation has instances."""
-
-    host_id: str
-    #: The host's name in Nova's aggregates.
-    service_name: str
-    #: The name of the host's resource provider in Placement.
-    hypervisor: str
-    instances: int
-    reservable: bool = True
 
 
 @dataclasses.dataclass(frozen=True)
@@ -134,34 +103,8 @@ class WithoutBooking:
     left_alone: frozenset[str]
     #: The ids of reservations of this package that have ended.
     over: frozenset[str]
-    #: The notes of reservations that have ended or are deleted, by reservation id.
-    leftovers: Mapping[str, Note]
-
-
-@dataclasses.dataclass(frozen=True)
-class NovaFlavor:
-    """A Nova flavor of a reservation."""
-
-    id: str
-    name: str
-    vcpus: int
-    ram: int
-    disk: int
-    ephemeral: int
-    is_public: bool
-    extra_specs: Mapping[str, str]
-    #: The ids of the projects that may use the Nova flavor.
-    projects: frozenset[str]
-
-
-@dataclasses.dataclass(frozen=True)
-class NovaAggregate:
-    """The aggregate of a reservation. ``hosts`` are host names of compute services."""
-
-    id: int
-    name: str
-    hosts: frozenset[str]
-    metadata: Mapping[str, str]
+    #: The ids of reservations that have ended or are deleted, but whose backing has a note.
+    leftovers: frozenset[str]
 
 
 @dataclasses.dataclass(frozen=True)

@@ -113,7 +113,7 @@ def _amounts(shape: Shape, instances: int) -> tuple[int, int, int]:
 def _is_named(row: InstanceReservation, booking: Booking) -> bool:
     """Whether the row has the right id of the Nova flavor and the right number of instances."""
     note = booking.note
-    named = note.flavor_id if note else backing_names.nova_flavor_id(booking.reservation_id)
+    named = note.nova_flavor if note else backing_names.nova_flavor_id(booking.reservation_id)
     return row.amount == booking.count and row.flavor_id == named
 
 

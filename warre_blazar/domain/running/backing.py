@@ -4,7 +4,7 @@ import dataclasses
 import datetime
 import enum
 
-from warre_blazar.domain.running import backing_names
+from warre_blazar.domain.flavors.flavor import Shape
 
 
 class Phase(enum.StrEnum):
@@ -39,22 +39,18 @@ UNMADE = (Phase.PLANNED, Phase.MAKING)
 
 
 @dataclasses.dataclass(frozen=True)
-class Backing:
+class Note:
     """The note of a reservation's backing. ``models.backings`` explains the columns."""
 
     reservation_id: str
     project_id: str
     aggregate_id: int | None
     phase: Phase
-    late_until: datetime.datetime | None
-    #: The id of an imported reservation's Nova flavor. None: the Nova flavor's id is derived from
-    #: the reservation's id.
-    nova_flavor: str | None = None
-
-    @property
-    def flavor_id(self) -> str:
-        """The id of the reservation's Nova flavor."""
-        return self.nova_flavor or backing_names.nova_flavor_id(self.reservation_id)
+    #: The id of the reservation's Nova flavor.
+    nova_flavor: str
+    #: The shape that was booked. None: the reservation has no row in this package's table.
+    shape: Shape | None
+    late_until: datetime.datetime | None = None
 
     def awaits_late(self, now: datetime.datetime) -> bool:
         """Whether a service may still carry out a request to make the backing."""

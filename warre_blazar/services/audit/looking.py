@@ -34,6 +34,7 @@ from warre_blazar.domain.audit.facts import (
 from warre_blazar.domain.hosts import provider_trees
 from warre_blazar.domain.running import lease_states
 from warre_blazar.domain.running.lease import END_EVENT, START_EVENT, Lease
+from warre_blazar.domain.running.wanted import Backing
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import host_trees, nova, placement, trusts
 
@@ -85,8 +86,8 @@ class AuditReading:
     trusts: frozenset[str] | None
     #: Why a service couldn't be read, by the service's name.
     away: Mapping[str, str]
-    #: What Nova and Placement hold for a reservation, in words, by the reservation's id.
-    present: Mapping[str, Sequence[str]]
+    #: What Nova and Placement hold for a reservation, by the reservation's id.
+    backings: Mapping[str, Backing]
 
 
 def look(now: datetime.datetime, patience: _Patience, neighbors: StockTypes) -> AuditReading:
@@ -107,12 +108,10 @@ def look(now: datetime.datetime, patience: _Patience, neighbors: StockTypes) -> 
     nova_facts = _result(nova_answer, away)
     placement_facts = _result(placement_answer, away)
     trust_ids = _result(keystone_answer, away)
-    present = cloud_side.present(nova_facts, placement_facts)
+    seen = cloud_side.actual(nova_facts, placement_facts)
     with session.reader() as db:
-        tables = _tables(db, now, patience, neighbors, present, known_hosts)
-    return AuditReading(
-        now, neighbors, tables, nova_facts, placement_facts, trust_ids, away, present
-    )
+        tables = _tables(db, now, patience, neighbors, set(seen), known_hosts)
+    return AuditReading(now, neighbors, tables, nova_facts, placement_facts, trust_ids, away, seen)
 
 
 def _result(answer: "futures.Future[T]", away: dict[str, str]) -> T | None:
@@ -153,7 +152,7 @@ def _tables(
     now: datetime.datetime,
     patience: _Patience,
     neighbors: StockTypes,
-    present: Mapping[str, Sequence[str]],
+    present: Collection[str],
     known_hosts: Sequence[KnownHost],
 ) -> Tables:
     read_leases = lease_rows.read(db, lease_rows.unsettled(db, now))
@@ -265,20 +264,18 @@ def _due(lease: Lease) -> datetime.datetime | None:
 def _standing(
     db: Session,
     now: datetime.datetime,
-    present: Mapping[str, Sequence[str]],
+    present: Collection[str],
     busy: set[str],
 ) -> WithoutBooking:
     notes = audit.leftovers(db, now - times.AUDIT_LEAVES_ENDED, now)
-    statuses = audit.statuses(db, set(present))
-    being_tidied = {i for i, (_, is_fresh) in notes.items() if is_fresh}
+    statuses = audit.statuses(db, present)
+    being_tidied = {i for i, is_fresh in notes.items() if is_fresh}
     stock = {i for i, (is_ours, _) in statuses.items() if not is_ours}
     alive = {i for i, (is_ours, status) in statuses.items() if is_ours and status != "deleted"}
     return WithoutBooking(
         left_alone=frozenset(stock | busy | being_tidied | alive),
         over=frozenset(i for i, (is_ours, status) in statuses.items() if status == "deleted"),
-        leftovers={
-            i: note for i, (note, _) in notes.items() if i not in being_tidied and i not in busy
-        },
+        leftovers=frozenset(set(notes) - being_tidied - busy),
     )
 
 
@@ -297,12 +294,12 @@ def differences(seen: AuditReading) -> list[Difference]:
     ]
     actual = overselling.with_actual_capacities(tables.hosts, seen.placement)
     differences += overselling.oversold_hosts(actual, tables.of_hosts, seen.now)
-    if seen.nova is not None:
-        differences += cloud_side.compare_nova(tables.bookings, seen.nova)
+    services = zip(cloud_side.BOTH, (seen.nova, seen.placement), strict=True)
+    sides = [side for side, facts in services if facts is not None]
+    differences += cloud_side.compare(tables.bookings, seen.backings, sides)
     if seen.placement is not None:
-        differences += cloud_side.compare_placement(tables.bookings, seen.placement)
         differences += overselling.shrunk_hosts(tables.hosts, seen.placement)
-    differences += cloud_side.strays(tables.bookings, tables.standing, seen.present)
+    differences += cloud_side.strays(tables.bookings, tables.standing, seen.backings)
     if seen.trusts is not None:
         differences += cloud_side.compare_trusts(tables.trusts_in_use, seen.trusts)
         differences += cloud_side.compare_leases(tables.trusted_leases, seen.trusts)

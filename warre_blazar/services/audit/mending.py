@@ -13,14 +13,15 @@ from warre_blazar.db import audit, flavors, session
 from warre_blazar.db.booking import instance_reservations, promises, reservations
 from warre_blazar.db.hosts import allocations
 from warre_blazar.db.running import backings, lease_writes, leases
+from warre_blazar.domain.audit import cloud_side
+from warre_blazar.domain.audit.cloud_side import Remedy
 from warre_blazar.domain.audit.differences import Difference, DifferenceKind
-from warre_blazar.domain.audit.facts import HaltedLease
+from warre_blazar.domain.audit.facts import Booking, HaltedLease
 from warre_blazar.domain.booking.reservation import Reservation
 from warre_blazar.domain.running import backing_names, lease_states
-from warre_blazar.domain.running.backing import Backing, Phase
 from warre_blazar.domain.running.lease_states import Action
 from warre_blazar.errors import exceptions
-from warre_blazar.openstack import nova, placement, trusts
+from warre_blazar.openstack import trusts
 from warre_blazar.services.audit import looking
 from warre_blazar.services.running import backing, repair
 
@@ -56,7 +57,6 @@ class Mender:
         self._trust_grace = trust_grace
         self._delete_lease = delete_lease
         self._sleep = sleep
-        self._restored: set[str] = set()
 
     def mend(self, differences: Sequence[Difference]) -> dict[tuple[object, str], str]:
         """Mend the differences that can be mended.
@@ -64,13 +64,10 @@ class Mender:
         :returns: why a difference couldn't be mended, by the difference's key.
         """
         failures: dict[tuple[object, str], str] = {}
-        # Wrong Nova flavors are mended first. A wrong Nova flavor must be deleted before a remedy
-        # restores the backing, because each backing is restored only once.
-        for difference in sorted(
-            differences, key=lambda d: d.kind is not DifferenceKind.FLAVOR_WRONG
-        ):
+        for difference in differences:
             try:
-                self._remedies[difference.kind](self, difference)
+                # What has no other remedy is mended by a step.
+                self._remedies.get(difference.kind, Mender._step)(self, difference)
             except exceptions.WarreError as error:
                 failures[difference.key] = error.message
             except session.RowChanged:
@@ -102,7 +99,8 @@ class Mender:
             self._delete_lease(lease.id)
             return
         for reservation_id in lease.reservations:
-            self._remove_leftover(reservation_id)
+            # Blazar names the Nova flavor after the reservation.
+            self._remove_leftover(reservation_id, reservation_id)
 
     def _halted(self, difference: Difference) -> None:
         lease: HaltedLease = difference.details
@@ -129,127 +127,81 @@ class Mender:
                 dataclasses.replace(flavor, shape=reservation.shape),
                 chosen=allocations.allocated(db, reservation.reservation_id),
                 affinity=reservation.affinity,
-                nova_flavor=_flavor_id(reservation.reservation_id, note),
+                nova_flavor=note.nova_flavor if note else reservation.nova_flavor,
             )
-        self._restore_by_id(difference.subject)
+            if note and note.aggregate_id is not None:
+                backing.note_aggregate(db, reservation.reservation_id, note.aggregate_id)
 
-    def _restore(self, difference: Difference) -> None:
-        self._restore_by_id(difference.subject.partition(" ")[0])
+    def _open(self, difference: Difference) -> None:
+        with session.reader() as db:
+            is_active = _is_active(db, difference.subject)
+        if not is_active:
+            raise session.RowChanged
+        backing.open_to_project(difference.subject)
 
-    def _restore_by_id(self, reservation_id: str) -> None:
-        """Make the missing parts of a reservation's backing in Nova and Placement.
-
-        If the reservation is active, open it to its project too.
-        """
-        if reservation_id in self._restored:
-            return
-        self._restored.add(reservation_id)
+    def _aggregate_id(self, difference: Difference) -> None:
         with session.writer() as db:
-            reservation = _alive(db, reservation_id)
-            note = backings.get(db, reservation_id)
-            if note is None:
-                raise session.RowChanged
-            # Because of this write, the reconciler opens the reservation if the remedy is
-            # interrupted.
-            backings.half_close(db, reservation_id)
-        aggregate_id = backing.make(
-            reservation_id, note.project_id, reservation.shape, note.flavor_id
-        )
-        with session.writer() as db:
-            instance_reservations.set_aggregate(db, reservation_id, aggregate_id)
-            is_active = _is_active(db, reservation_id)
-        if is_active:
-            backing.open_to_project(reservation_id)
-        self._take_back_if_over(reservation_id, note.project_id)
+            _alive(db, difference.subject)
+            backing.note_aggregate(db, difference.subject, difference.details)
 
-    def _take_back_if_over(self, reservation_id: str, project_id: str) -> None:
-        """Remove the backing again if the reservation has ended meanwhile."""
-        with session.reader() as db:
-            statuses = audit.statuses(db, {reservation_id})
-        if statuses.get(reservation_id, (True, _OVER))[1] == _OVER:
-            backing.note_again(reservation_id, project_id, self._now())
-            backing.remove_or_leave(reservation_id, self._server_patience)
-
-    def _wrong_flavor(self, difference: Difference) -> None:
-        with session.reader() as db:
-            reservation = _alive(db, difference.subject)
-            note = backings.get(db, reservation.reservation_id)
-        nova.remove_flavor(_flavor_id(reservation.reservation_id, note))
-        self._restore_by_id(reservation.reservation_id)
-
-    def _excess_host(self, difference: Difference) -> None:
-        reservation_id, host = difference.details
-        with session.reader() as db:
-            note = backings.get(db, reservation_id)
-            service_names = {
-                service for service, _, _ in allocations.nova_names(db, reservation_id)
-            }
-        if note is None or (note.phase.is_opened and host in service_names):
+    def _step(self, difference: Difference) -> None:
+        """Carry out a step, if it still leads from what was seen to what is wanted now."""
+        remedy: Remedy = difference.details
+        before = _booking(remedy.reservation_id)
+        if before is None or before.note is None or not before.note.phase.is_made:
             raise session.RowChanged
-        aggregate_id = nova.find_aggregate(reservation_id)
-        if aggregate_id is not None:
-            nova.remove_host(aggregate_id, host)
-
-    def _excess_inventory(self, difference: Difference) -> None:
-        reservation_id, provider_name = difference.details
-        with session.reader() as db:
-            note = backings.get(db, reservation_id)
-            hypervisors = {name for _, name, _ in allocations.nova_names(db, reservation_id)}
-        hypervisor = provider_name.removeprefix(backing_names.PROVIDER_PREFIX)
-        if note is None or (note.phase.is_opened and hypervisor in hypervisors):
+        same = (remedy.step.do, remedy.step.about)
+        present = cloud_side.remedies(before, remedy.seen)
+        todo = [r.step for r in present if (r.step.do, r.step.about) == same]
+        if not todo:
             raise session.RowChanged
-        cls = backing_names.resource_class(reservation_id)
-        placement.remove_inventory(hypervisor, cls)
-
-    def _excess_access(self, difference: Difference) -> None:
-        reservation_id, project_id = difference.details
-        with session.reader() as db:
-            note = backings.get(db, reservation_id)
-            is_active = _is_active(db, reservation_id)
-        if note is None or (is_active and note.project_id == project_id):
-            raise session.RowChanged
-        nova.revoke(note.flavor_id, project_id)
-
-    def _server(self, difference: Difference) -> None:
-        reservation_id, server_id = difference.details
-        with session.reader() as db:
-            is_active = _is_active(db, reservation_id)
-        if is_active:
-            raise session.RowChanged
-        nova.delete_again(server_id)
+        backing.carry_out(todo)
+        after = _booking(remedy.reservation_id)
+        if after is None:
+            # What was made again must not stay.
+            session.change(
+                backings.note_removal,
+                before.reservation_id,
+                before.note.project_id,
+                before.note.nova_flavor,
+                self._now(),
+            )
+            backing.remove_or_leave(before.reservation_id, self._server_patience)
+        elif (after.status, after.places) != (before.status, before.places):
+            # The reconciler opens the reservation on its present hosts, and only there.
+            session.change(backings.half_close, before.reservation_id)
 
     def _leftover(self, difference: Difference) -> None:
-        """Remove what Nova and Placement still hold for a reservation that has ended.
-
-        Servers are deleted first, because Nova can't find servers by a Nova flavor that is gone.
-        """
+        """Remove what Nova and Placement still hold for a reservation that has ended."""
         reservation_id = difference.subject
         with session.reader() as db:
             statuses = audit.statuses(db, {reservation_id})
         if statuses.get(reservation_id, (True, _OVER)) != (True, _OVER):
             raise session.RowChanged
-        self._remove_leftover(reservation_id)
+        self._remove_leftover(reservation_id, difference.details)
 
-    def _remove_leftover(self, reservation_id: str) -> None:
-        self._note(reservation_id)
+    def _remove_leftover(self, reservation_id: str, nova_flavor: str | None) -> None:
+        """Remove a backing. Its servers are deleted first.
+
+        Nova can't find servers by a Nova flavor that is gone.
+        """
+        self._note(reservation_id, nova_flavor)
         backing.remove_hidden_servers(reservation_id)
         backing.remove(reservation_id, self._server_patience)
-        # If Blazar's own plugin has made the Nova flavor, its id is the reservation's id with
-        # dashes.
-        nova.remove_flavor(reservation_id)
 
-    def _note(self, reservation_id: str) -> None:
-        """Write the note of a reservation's backing, if the note is missing.
+    def _note(self, reservation_id: str, nova_flavor: str | None = None) -> None:
+        """Write that a reservation's backing is to be removed, even if it has no note.
 
         The reservation has ended, or the audit has requested the end or the deletion of its lease.
         Because of the note, the reconciler removes what Nova and Placement may hold for the
         reservation.
+
+        :param nova_flavor: the id of the Nova flavor. None: that of our rows.
         """
         with session.writer() as db:
-            if backings.get(db, reservation_id) is None:
-                known = instance_reservations.nova_flavor_id(db, reservation_id)
-                backings.insert(db, reservation_id, _NOBODY, self._now(), known)
-            backings.update(db, reservation_id, phase=Phase.CLOSING)
+            noted = instance_reservations.nova_flavor_id(db, reservation_id)
+            flavor_id = nova_flavor or noted or backing_names.nova_flavor_id(reservation_id)
+            backings.note_removal(db, reservation_id, _NOBODY, flavor_id, self._now())
 
     def _unused_trusts(self, difference: Difference) -> None:
         self._sleep(self._trust_grace)
@@ -266,21 +218,8 @@ class Mender:
         DifferenceKind.ORPHAN_EVENTS: _orphan_events,
         DifferenceKind.STALE_PROMISE: _promise,
         DifferenceKind.INSTANCE_ROW: _instance_row,
-        DifferenceKind.NOTE_WRONG: _restore,
-        DifferenceKind.CLASS_MISSING: _restore,
-        DifferenceKind.AGGREGATE_MISSING: _restore,
-        DifferenceKind.AGGREGATE_METADATA: _restore,
-        DifferenceKind.FLAVOR_MISSING: _restore,
-        DifferenceKind.FLAVOR_SPECS: _restore,
-        DifferenceKind.FLAVOR_WRONG: _wrong_flavor,
-        DifferenceKind.NOT_OPENED: _restore,
-        DifferenceKind.HOSTS_MISSING: _restore,
-        DifferenceKind.INVENTORY_MISSING: _restore,
-        DifferenceKind.ACCESS_MISSING: _restore,
-        DifferenceKind.HOST_TOO_MANY: _excess_host,
-        DifferenceKind.INVENTORY_TOO_MANY: _excess_inventory,
-        DifferenceKind.ACCESS_TOO_MANY: _excess_access,
-        DifferenceKind.SERVER_OUTSIDE: _server,
+        DifferenceKind.NOTE_WRONG: _aggregate_id,
+        DifferenceKind.NOT_OPENED: _open,
         DifferenceKind.LEFTOVER: _leftover,
         DifferenceKind.TRUSTS_UNUSED: _unused_trusts,
     }
@@ -296,9 +235,10 @@ def _lock_halted(db: Session, lease: HaltedLease) -> None:
         raise session.RowChanged
 
 
-def _flavor_id(reservation_id: str, note: Backing | None) -> str:
-    """The id of a reservation's Nova flavor."""
-    return note.flavor_id if note else backing_names.nova_flavor_id(reservation_id)
+def _booking(reservation_id: str) -> Booking | None:
+    """A reservation that hasn't ended. None: it has ended or is gone."""
+    with session.reader() as db:
+        return next(iter(audit.live_bookings(db, reservation_id)), None)
 
 
 def _alive(db: Session, reservation_id: str) -> Reservation:

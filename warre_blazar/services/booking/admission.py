@@ -216,16 +216,17 @@ def _write(db: Session, reservation_id: str, decision: BookingDecision) -> str:
         },
         flavor.shape,
     )
+    nova_flavor = backing_names.nova_flavor_id(reservation_id)
     resource_id = instance_reservations.insert(
         db,
         reservation_id,
         flavor,
         place.chosen,
         affinity=request.affinity,
-        nova_flavor=backing_names.nova_flavor_id(reservation_id),
+        nova_flavor=nova_flavor,
     )
     allocations.allocate(db, reservation_id, place.chosen)
-    backings.insert(db, reservation_id, request.project_id, request.now)
+    backings.insert(db, reservation_id, request.project_id, request.now, nova_flavor)
     return resource_id
 
 

@@ -9,7 +9,7 @@ therefore sets the inventories to what the database says.
 
 import contextlib
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from oslo_log import log as logging
 from sqlalchemy.orm import Session
@@ -19,8 +19,12 @@ from warre_blazar.db import session
 from warre_blazar.db.hosts import allocations
 from warre_blazar.db.running import backings
 from warre_blazar.domain.hosts import placing
+from warre_blazar.domain.running import backing_names
+from warre_blazar.domain.running.backing import Note
+from warre_blazar.domain.running.steps import steps
+from warre_blazar.domain.running.wanted import Bounds, HostUse, Moment, wanted
 from warre_blazar.errors import exceptions
-from warre_blazar.openstack import nova, placement
+from warre_blazar.openstack import placement
 from warre_blazar.services.running import backing
 
 LOG = logging.getLogger(__name__)
@@ -34,16 +38,6 @@ class Shrunk:
     kept: Mapping[str, int]
 
 
-@dataclasses.dataclass(frozen=True)
-class _Host:
-    """A host of the reservation, with the host's names in Nova and Placement."""
-
-    service: str
-    hypervisor: str
-    #: How many of the reservation's instances are on the host.
-    held: int
-
-
 @contextlib.contextmanager
 def shrunk(reservation_id: str, count: int) -> Iterator[Shrunk]:
     """Lower a running reservation's inventories, so that they add up to ``count`` instances.
@@ -55,15 +49,14 @@ def shrunk(reservation_id: str, count: int) -> Iterator[Shrunk]:
         changed.
     :raises ServiceUnavailable, ServiceRefused:
     """
-    hosts_by_id = session.change(_half_close, reservation_id)
+    note, hosts = session.change(_half_close, reservation_id)
     try:
-        kept = _lower_inventories(reservation_id, hosts_by_id, count)
+        kept = _kept(reservation_id, hosts, count)
+        _lower_inventories(note, hosts, kept)
         yield Shrunk(kept)
-        given_up = [host.service for i, host in hosts_by_id.items() if i not in kept]
-        _remove_from_aggregate(reservation_id, given_up)
     finally:
-        # This sets the inventories to the count in the database: the new count, or the old count
-        # after a failure.
+        # This brings everything to what the database says: the new count, or the old count after a
+        # failure.
         _reopen(reservation_id)
 
 
@@ -74,56 +67,32 @@ def foreseen(reservation_id: str, count: int) -> Shrunk:
     :raises ServiceUnavailable, ServiceRefused:
     """
     with session.reader() as db:
-        hosts_by_id = _hosts(db, reservation_id)
-    return Shrunk(_kept(reservation_id, hosts_by_id, count))
+        hosts = allocations.hosts_of(db, reservation_id)
+    return Shrunk(_kept(reservation_id, hosts, count))
 
 
-def _half_close(db: Session, reservation_id: str) -> dict[str, _Host]:
+def _half_close(db: Session, reservation_id: str) -> tuple[Note, Sequence[HostUse]]:
     """Write into the backing's note that the reservation isn't completely open.
 
-    :returns: the reservation's hosts by id.
     :raises InvalidState: the reservation is open only in part, or not at all.
     """
-    if not backings.half_close(db, reservation_id):
+    note = backings.get(db, reservation_id)
+    if note is None or not backings.half_close(db, reservation_id):
         raise exceptions.InvalidState(
             texts.refusals.BEING_STARTED_OR_CHANGED(reservation=reservation_id)
         )
-    return _hosts(db, reservation_id)
+    return note, allocations.hosts_of(db, reservation_id)
 
 
-def _hosts(db: Session, reservation_id: str) -> dict[str, _Host]:
-    held = allocations.allocated(db, reservation_id)
-    places = allocations.places(db, reservation_id)
-    return {i: _Host(*names, held[i]) for i, names in places.items()}
-
-
-def _lower_inventories(
-    reservation_id: str, hosts_by_id: Mapping[str, _Host], count: int
-) -> dict[str, int]:
-    """Lower the inventories of the hosts, so that they add up to ``count`` instances.
-
-    :returns: the number of instances that stay on each host, by host id.
-    :raises InvalidState: the reservation has more than ``count`` servers.
-    """
-    kept = _kept(reservation_id, hosts_by_id, count)
-    cls = backing.resource_class(reservation_id)
-    for host_id, host in hosts_by_id.items():
-        remaining = kept.get(host_id, 0)
-        if remaining < host.held and not placement.lower(host.hypervisor, cls, remaining):
-            raise exceptions.InvalidState(texts.refusals.SERVER_CREATED(reservation=reservation_id))
-    return kept
-
-
-def _kept(reservation_id: str, hosts_by_id: Mapping[str, _Host], count: int) -> dict[str, int]:
+def _kept(reservation_id: str, hosts: Sequence[HostUse], count: int) -> dict[str, int]:
     """The instances that stay on each host, by host id.
 
     :raises InvalidState: the reservation has more than ``count`` servers.
     """
-    cls = backing.resource_class(reservation_id)
-    used = {i: placement.used(host.hypervisor, cls) for i, host in hosts_by_id.items()}
-    held = {i: host.held for i, host in hosts_by_id.items()}
+    cls = backing_names.resource_class(reservation_id)
+    used = {host.host_id: placement.used(host.hypervisor, cls) for host in hosts}
+    kept = placing.kept({host.host_id: host.instances for host in hosts}, used, count)
     servers = sum(used.values())
-    kept = placing.kept(held, used, count)
     if servers > count:
         raise exceptions.InvalidState(
             texts.refusals.TOO_MANY_SERVERS(
@@ -133,19 +102,26 @@ def _kept(reservation_id: str, hosts_by_id: Mapping[str, _Host], count: int) -> 
     return kept
 
 
-def _remove_from_aggregate(reservation_id: str, service_hosts: list[str]) -> None:
-    """Remove from a reservation's aggregate the hosts that the reservation no longer uses."""
-    with session.reader() as db:
-        note = backings.get(db, reservation_id)
-    if note is None or note.aggregate_id is None:
-        return
-    for service_host in service_hosts:
-        try:
-            nova.remove_host(note.aggregate_id, service_host)
-        except exceptions.WarreError as error:
-            # It does no harm if the host stays in the aggregate. Without the inventory, no server
-            # can boot on the host. At the reservation's end, the aggregate is deleted.
-            LOG.warning("Host %s stays in aggregate %s: %s", service_host, note.aggregate_id, error)
+def _lower_inventories(note: Note, hosts: Sequence[HostUse], kept: Mapping[str, int]) -> None:
+    """Lower the inventories of the hosts to what stays there. Nothing else is changed yet.
+
+    :raises InvalidState: a server has been created meanwhile.
+    """
+    present = wanted(note, hosts, Moment.RUNNING)
+    left = [
+        dataclasses.replace(host, instances=kept[host.host_id])
+        for host in hosts
+        if kept.get(host.host_id)
+    ]
+    lowered = dataclasses.replace(
+        present, inventories=wanted(note, left, Moment.RUNNING).inventories
+    )
+    try:
+        backing.carry_out(steps(Bounds.exactly(present), Bounds.exactly(lowered)))
+    except placement.ClassInUse as error:
+        raise exceptions.InvalidState(
+            texts.refusals.SERVER_CREATED(reservation=note.reservation_id)
+        ) from error
 
 
 def _reopen(reservation_id: str) -> None:

@@ -4,12 +4,17 @@ When a reservation is booked, its backing is only planned. Shortly before the st
 made. When the reservation starts, it is opened to its project. When the reservation ends, the
 backing is removed. The backing's note, a row in ``warre_backings``, is written by the booking, and
 deleted when everything is gone. So ``reconcile`` finds every backing on which work was interrupted.
-Every step can be repeated.
+
+Each of these functions does three things. A transaction reads the note, and writes what is begun.
+The steps from what was noted to what is wanted are carried out. A transaction writes that it is
+done.
 """
 
+import contextlib
 import datetime
 import functools
-from collections.abc import Callable, Sequence
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent import futures
 
 from oslo_log import log as logging
@@ -23,15 +28,24 @@ from warre_blazar.db.hosts import allocations
 from warre_blazar.db.messages import outbox
 from warre_blazar.db.records import changes, metrics
 from warre_blazar.db.running import backings
-from warre_blazar.domain.booking.reservation import Reservation
 from warre_blazar.domain.booking.reservation_states import ACTIVE
-from warre_blazar.domain.flavors.flavor import Shape
 from warre_blazar.domain.messages.notices import Kind, News
 from warre_blazar.domain.records.changes import Change, ChangeKind
 from warre_blazar.domain.running import backing_names
-from warre_blazar.domain.running.backing import Backing, Phase
-from warre_blazar.domain.running.backing_names import nova_flavor_id, resource_class
+from warre_blazar.domain.running.backing import Note, Phase
 from warre_blazar.domain.running.execution import START
+from warre_blazar.domain.running.steps import Do, Step, steps
+from warre_blazar.domain.running.wanted import (
+    NOTHING,
+    Bounds,
+    HostUse,
+    Moment,
+    NovaAggregate,
+    NovaFlavor,
+    between,
+    noted,
+    wanted,
+)
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import nova, placement
 from warre_blazar.services.messages import notifications
@@ -39,9 +53,8 @@ from warre_blazar.services.messages import notifications
 LOG = logging.getLogger(__name__)
 
 
-#: For each host of a reservation: the name of its compute service, its name in Placement, and the
-#: number of instances that the reservation has there.
-Places = list[tuple[str, str, int]]
+#: The hosts of a reservation.
+Places = Sequence[HostUse]
 
 
 #: The number of simultaneous requests for one reservation. More requests would only wait for Nova's
@@ -49,31 +62,104 @@ Places = list[tuple[str, str, int]]
 _AT_ONCE = 4
 
 
-def make(reservation_id: str, project_id: str, shape: Shape, flavor_id: str | None = None) -> int:
-    """Make a reservation's resource class, aggregate and Nova flavor.
+def carry_out(todo: Iterable[Step], patience: float = 0) -> None:
+    """Carry out steps in their order.
 
-    The project has no access to the Nova flavor yet.
-
-    :param flavor_id: the id of the Nova flavor. None: the id is derived from the reservation's id.
-    :returns: the aggregate's id.
-    :raises ServiceUnavailable, ServiceRefused: part of the backing may have been made.
+    :param patience: seconds to wait until servers are deleted.
+    :raises InvalidState: some servers still exist after ``patience`` seconds.
+    :raises ServiceUnavailable, ServiceRefused: the steps that remain can be carried out later.
     """
-    placement.make_class(resource_class(reservation_id))
-    aggregate_id = nova.make_aggregate(
-        reservation_id,
-        backing_names.aggregate_metadata(reservation_id, project_id, shape),
-    )
-    session.change(backings.update, reservation_id, aggregate_id=aggregate_id)
-    nova.make_flavor(
-        flavor_id or nova_flavor_id(reservation_id),
-        backing_names.FLAVOR_PREFIX + reservation_id,
-        vcpus=shape.vcpu,
-        ram=shape.memory_mb,
-        disk=shape.disk_gb,
-        ephemeral=shape.ephemeral_gb,
-        extra_specs=backing_names.flavor_specs(reservation_id, shape),
-    )
-    return aggregate_id
+    calls = _CALLS | {Do.DELETE_SERVERS: functools.partial(_delete_servers, patience=patience)}
+    for is_side_by_side, group in itertools.groupby(todo, lambda step: step.do in _SIDE_BY_SIDE):
+        requests = [functools.partial(calls[step.do], *step.args) for step in group]
+        if is_side_by_side:
+            _side_by_side(requests)
+        else:
+            for request in requests:
+                request()
+
+
+def _side_by_side(requests: Sequence[Callable[[], None]]) -> None:
+    """Send requests that don't depend on each other, several at a time.
+
+    When this function returns or raises, no request is under way any more.
+
+    :raises: the error of the first one in ``requests`` that has failed.
+    """
+    with futures.ThreadPoolExecutor(_AT_ONCE) as pool:
+        running = [pool.submit(request) for request in requests]
+    for each in running:
+        each.result()
+
+
+def _make_aggregate(aggregate: NovaAggregate) -> None:
+    """Make a reservation's aggregate, and write its id before anything else is made."""
+    session.change(note_aggregate, aggregate.name, nova.make_aggregate(aggregate))
+
+
+def note_aggregate(db: Session, reservation_id: str, aggregate_id: int) -> None:
+    """Write the id of a reservation's aggregate."""
+    backings.update(db, reservation_id, aggregate_id=aggregate_id)
+    # Blazar's instance plugin writes this column too.
+    instance_reservations.set_aggregate(db, reservation_id, aggregate_id)
+
+
+def _remove_class(name: str) -> None:
+    try:
+        placement.remove_class(name)
+    except exceptions.ServiceRefused:
+        remove_hidden_servers(backing_names.of_class(name))
+        raise
+
+
+def _delete_servers(flavor: NovaFlavor, patience: float) -> None:
+    """Delete all servers of a Nova flavor, and wait until they are gone."""
+    deadline = timer.now() + patience
+    wait = times.DELETION_FIRST_POLL
+    requested: set[str] = set()
+    while servers := nova.servers_on(flavor.id):
+        for server in servers:
+            # Nova may refuse a deletion, for example while the server is being built. A deletion
+            # may also fail. So if a server stays, its deletion is requested again. This isn't done
+            # at each poll, because so many requests would keep Nova busier than the deletions
+            # themselves.
+            if server not in requested and patience:
+                nova.delete_server(server)
+            elif server not in requested or wait >= times.DELETION_LONGEST_POLL:
+                nova.delete_again(server)
+        requested.update(servers)
+        if timer.now() + wait > deadline:
+            raise exceptions.InvalidState(
+                texts.refusals.SERVERS_REMAIN(
+                    servers=len(servers), reservation=backing_names.of_flavor(flavor.name)
+                )
+            )
+        timer.sleep(wait)
+        wait = min(wait * 2, times.DELETION_LONGEST_POLL)
+
+
+_CALLS: dict[Do, Callable[..., None]] = {
+    Do.REVOKE: nova.revoke,
+    Do.DELETE_SERVER: nova.delete_again,
+    Do.REMOVE_CLASS: _remove_class,
+    Do.REMOVE_AGGREGATE: nova.remove_aggregate,
+    Do.REMOVE_FLAVOR: nova.remove_flavor,
+    Do.MAKE_CLASS: placement.make_class,
+    Do.MAKE_AGGREGATE: _make_aggregate,
+    Do.SET_METADATA: _make_aggregate,
+    Do.REPLACE_FLAVOR: nova.replace_flavor,
+    Do.MAKE_FLAVOR: nova.make_flavor,
+    Do.SET_SPECS: nova.make_flavor,
+    Do.ADD_HOSTS: nova.add_hosts,
+    Do.OFFER: placement.offer,
+    Do.LOWER: placement.lower,
+    Do.CLOSE_OFFERS: placement.close_offers,
+    Do.REMOVE_HOST: nova.remove_host,
+    Do.KEEP_HOSTS: nova.keep_hosts,
+    Do.GRANT: nova.grant,
+}
+#: Steps that don't depend on each other.
+_SIDE_BY_SIDE = (Do.ADD_HOSTS, Do.OFFER)
 
 
 def make_ahead(now: datetime.datetime) -> None:
@@ -98,48 +184,56 @@ def make_planned(reservation_id: str, given_up: datetime.datetime | None = None)
     :param given_up: as in ``backings.begin_making``.
     :raises ServiceUnavailable, ServiceRefused: part of the backing may have been made.
     """
-    reservation = session.change(_begin_making, reservation_id, given_up)
-    if reservation is None:
+    note = session.change(_begin_making, reservation_id, given_up)
+    if note is None:
         return
-    try:
-        aggregate_id = make(reservation_id, reservation.project_id, reservation.shape)
-    except exceptions.ServiceTimedOut:
-        session.change(
-            backings.set_late, reservation_id, timeutils.utcnow() + times.ANSWER_MAY_BE_LATE
-        )
-        raise
-    except exceptions.WarreError:
-        session.change(backings.set_late, reservation_id, None)
-        raise
-    session.change(_finish_making, reservation_id, aggregate_id)
+    with _noting_late_answers(reservation_id):
+        carry_out(steps(noted(note), Bounds.exactly(wanted(note, (), Moment.SOON))))
+    session.change(backings.finish_making, reservation_id)
 
 
 def _begin_making(
     db: Session, reservation_id: str, given_up: datetime.datetime | None
-) -> Reservation | None:
-    """Write that the backing is being made, and return the reservation. None: leave it alone."""
-    reservation = reservations.find(db, reservation_id)
+) -> Note | None:
+    """Write that the backing is being made, and return the note. None: leave it alone."""
+    note = backings.get(db, reservation_id)
     until = timeutils.utcnow() + times.ANSWER_MAY_BE_LATE
-    if reservation is None or not backings.begin_making(db, reservation_id, until, given_up):
+    if note is None or note.shape is None:
         return None
-    return reservation
+    return note if backings.begin_making(db, reservation_id, until, given_up) else None
 
 
-def _finish_making(db: Session, reservation_id: str, aggregate_id: int) -> None:
-    backings.finish_making(db, reservation_id, aggregate_id)
-    # Blazar's instance plugin writes this column too.
-    instance_reservations.set_aggregate(db, reservation_id, aggregate_id)
+@contextlib.contextmanager
+def _noting_late_answers(reservation_id: str) -> Iterator[None]:
+    """Write whether a service may still carry out a request, if the body fails."""
+    try:
+        yield
+    except exceptions.WarreError as error:
+        is_late = isinstance(error, exceptions.ServiceTimedOut)
+        until = timeutils.utcnow() + times.ANSWER_MAY_BE_LATE if is_late else None
+        session.change(backings.set_late, reservation_id, until)
+        raise
 
 
-@session.retried
-def note_again(reservation_id: str, project_id: str, now: datetime.datetime) -> None:
-    """Write the note of a reservation's backing again if the note is gone.
+@contextlib.contextmanager
+def made_by_others(reservation_id: str, project_id: str) -> Iterator[None]:
+    """Let the body make a backing by other means than ours, or leave nothing of it.
 
-    The note can be gone if the reservation was deleted while its backing was being made again.
+    A note says that something may be there. ``reconcile`` follows it once the reservation has ended
+    or is gone, and removes what nobody else has removed: a service was away, this manager was
+    killed, or the creation of the lease failed later, of which Blazar tells no plugin.
     """
+    now = timeutils.utcnow()
     with session.writer() as db:
-        if backings.get(db, reservation_id) is None:
-            backings.insert(db, reservation_id, project_id, now, phase=Phase.MADE)
+        # Blazar names the Nova flavor after the reservation.
+        backings.note_removal(db, reservation_id, project_id, reservation_id, now)
+        backings.set_late(db, reservation_id, now + times.ANSWER_MAY_BE_LATE)
+    try:
+        yield
+    except Exception:
+        remove_or_leave(reservation_id)
+        raise
+    session.change(backings.set_late, reservation_id, None)
 
 
 def open_to_project(reservation_id: str) -> None:
@@ -153,36 +247,34 @@ def open_to_project(reservation_id: str) -> None:
 def prepare(reservation_id: str) -> Places:
     """Do every step of opening except the last one, which gives the project access.
 
-    If the backing wasn't made ahead of time, this makes it.
+    If the backing wasn't made ahead of time, this makes it. What was prepared on hosts that the
+    reservation isn't on any more is undone. If a host has failed while the reservation was running,
+    servers may be left there. As long as these servers exist, the part of the inventory that they
+    use stays too. The servers are deleted at the end of the reservation at the latest.
 
     :returns: the reservation's hosts, for ``grant``.
     :raises ServiceUnavailable, ServiceRefused:
     """
     make_planned(reservation_id)
-    backing, places = session.change(_begin_opening, reservation_id)
-    if backing.phase is Phase.OPEN:
-        return places
-    cls = resource_class(reservation_id)
-    offers = [functools.partial(placement.offer, host, cls, count) for _, host, count in places]
-    _side_by_side([functools.partial(_fill_aggregate, backing, places), *offers])
-    if backing.phase.is_opened:
-        _withdraw_elsewhere(backing, places)
+    note, places = session.change(_begin_opening, reservation_id)
+    to = between(note, places, Moment.STARTING, Moment.RUNNING)
+    carry_out(steps(noted(note, places), to))
     return places
 
 
-def _begin_opening(db: Session, reservation_id: str) -> tuple[Backing, Places]:
+def _begin_opening(db: Session, reservation_id: str) -> tuple[Note, Places]:
     """Write into the note that opening has begun, unless the reservation is completely open.
 
     :returns: the note as it was, and the reservation's hosts. If the reservation is completely
         open, the list of hosts is empty.
     :raises InvalidState: the backing is being removed.
     """
-    backing = _get(db, reservation_id)
-    if backing.phase is Phase.OPEN:
-        return backing, []
+    note = _get(db, reservation_id)
+    if note.phase is Phase.OPEN:
+        return note, []
     if not backings.begin_opening(db, reservation_id):
         raise exceptions.InvalidState(texts.refusals.BEING_REMOVED(reservation=reservation_id))
-    return backing, allocations.nova_names(db, reservation_id)
+    return note, allocations.hosts_of(db, reservation_id)
 
 
 def grant(reservation_id: str, prepared: Places) -> None:
@@ -196,11 +288,12 @@ def grant(reservation_id: str, prepared: Places) -> None:
     :raises ServiceUnavailable, ServiceRefused:
     """
     with session.reader() as db:
-        backing = _get(db, reservation_id)
+        note = _get(db, reservation_id)
     # If the caller has prepared hosts, others may have opened the reservation on other hosts since.
-    if backing.phase is Phase.CLOSING or (backing.phase is Phase.OPEN and not prepared):
+    if note.phase is Phase.CLOSING or (note.phase is Phase.OPEN and not prepared):
         return
-    nova.grant(backing.flavor_id, backing.project_id)
+    there, to = (wanted(note, prepared, m) for m in (Moment.STARTING, Moment.RUNNING))
+    carry_out(steps(Bounds.exactly(there), Bounds.exactly(to)))
     if not session.change(_finish_opening, reservation_id, prepared):
         LOG.info("Reservation %s has moved or is being removed", reservation_id)
 
@@ -218,7 +311,7 @@ def _finish_opening(db: Session, reservation_id: str, prepared: Places) -> bool:
     # as not completely open.
     if not backings.finish_opening(db, reservation_id):
         return False
-    is_same = sorted(allocations.nova_names(db, reservation_id)) == sorted(prepared)
+    is_same = allocations.hosts_of(db, reservation_id) == list(prepared)
     if is_same:
         _tell_late_start(db, reservation_id)
         reservations.set_reason(db, reservation_id, None)
@@ -239,50 +332,11 @@ def _tell_late_start(db: Session, reservation_id: str) -> None:
         metrics.count_delay(db, START, reservation.span.start)
 
 
-def _get(db: Session, reservation_id: str) -> Backing:
-    backing = backings.get(db, reservation_id)
-    if backing is None:
+def _get(db: Session, reservation_id: str) -> Note:
+    note = backings.get(db, reservation_id)
+    if note is None:
         raise exceptions.InvalidState(texts.refusals.NOTHING_IN_NOVA(reservation=reservation_id))
-    return backing
-
-
-def _fill_aggregate(backing: Backing, places: Places) -> None:
-    """Add the hosts to the aggregate, one after the other.
-
-    After each request, Nova sends its schedulers the aggregate as this request has seen it. If two
-    hosts were added at once, the schedulers might end up with an aggregate that lacks one of the
-    hosts.
-    """
-    if backing.aggregate_id is not None:
-        for service_host, _, _ in places:
-            nova.add_host(backing.aggregate_id, service_host)
-
-
-def _withdraw_elsewhere(backing: Backing, places: Places) -> None:
-    """Undo what was prepared on hosts that the reservation isn't on any more.
-
-    The reservation may have moved to other hosts after it had been prepared. Or a host may have
-    failed while the reservation was running. In the second case servers may be left on the failed
-    host. As long as these servers exist, the part of the inventory that they use stays too. The
-    servers are deleted at the end of the reservation at the latest.
-    """
-    reservation_id = backing.reservation_id
-    placement.close_offers(resource_class(reservation_id), {host for _, host, _ in places})
-    if backing.aggregate_id is not None:
-        nova.keep_hosts(backing.aggregate_id, {service for service, _, _ in places})
-
-
-def _side_by_side(steps: Sequence[Callable[[], None]]) -> None:
-    """Run steps that don't depend on each other, several at a time.
-
-    When this function returns or raises, no step is running any more.
-
-    :raises: the error of the first step in ``steps`` that has failed.
-    """
-    with futures.ThreadPoolExecutor(_AT_ONCE) as pool:
-        running = [pool.submit(step) for step in steps]
-    for step in running:
-        step.result()
+    return note
 
 
 def remove(reservation_id: str, patience: float) -> None:
@@ -295,9 +349,19 @@ def remove(reservation_id: str, patience: float) -> None:
     :raises InvalidState: some servers still exist after ``patience`` seconds.
     :raises ServiceUnavailable, ServiceRefused: ``reconcile`` removes the rest later.
     """
-    backing = session.change(backings.begin_removing, reservation_id)
-    if backing is not None:
-        _remove(backing, patience)
+    note = session.change(backings.begin_removing, reservation_id)
+    if note is not None:
+        _remove(note, patience)
+
+
+def _remove(note: Note, patience: float) -> None:
+    carry_out(_removal(note), patience)
+    if not note.awaits_late(timeutils.utcnow()):
+        session.change(backings.delete, note.reservation_id)
+
+
+def _removal(note: Note) -> list[Step]:
+    return steps(noted(note), Bounds.exactly(NOTHING))
 
 
 def evict(reservation_id: str, patience: float) -> None:
@@ -310,66 +374,20 @@ def evict(reservation_id: str, patience: float) -> None:
     :param patience: seconds to wait until the servers are deleted.
     """
     try:
-        backing = session.change(_half_close, reservation_id)
-        if backing is not None:
-            _evict(backing, patience)
+        note = session.change(_half_close, reservation_id)
+        if note is not None:
+            first = [step for step in _removal(note) if step.do in (Do.REVOKE, Do.DELETE_SERVERS)]
+            carry_out(first, patience)
     except exceptions.WarreError as error:
         LOG.warning("Servers of reservation %s will be deleted later: %s", reservation_id, error)
 
 
-def _half_close(db: Session, reservation_id: str) -> Backing | None:
+def _half_close(db: Session, reservation_id: str) -> Note | None:
     backings.half_close(db, reservation_id)
     return backings.get(db, reservation_id)
 
 
-def _evict(backing: Backing, patience: float) -> None:
-    if backing.phase.is_opened:
-        nova.revoke(backing.flavor_id, backing.project_id)
-        _remove_servers(backing, patience)
-
-
-def _remove(backing: Backing, patience: float) -> None:
-    reservation_id = backing.reservation_id
-    _evict(backing, patience)
-    try:
-        placement.remove_class(resource_class(reservation_id))
-    except exceptions.ServiceRefused:
-        remove_hidden_servers(reservation_id)
-        raise
-    aggregate_id = backing.aggregate_id or nova.find_aggregate(reservation_id)
-    if aggregate_id is not None:
-        nova.remove_aggregate(aggregate_id)
-    nova.remove_flavor(backing.flavor_id)
-    if not backing.awaits_late(timeutils.utcnow()):
-        session.change(backings.delete, reservation_id)
-
-
-def _remove_servers(backing: Backing, patience: float) -> None:
-    deadline = timer.now() + patience
-    wait = times.DELETION_FIRST_POLL
-    requested: set[str] = set()
-    while servers := nova.servers_on(backing.flavor_id):
-        for server in servers:
-            # Nova may refuse a deletion, for example while the server is being built. A deletion
-            # may also fail. So if a server stays, its deletion is requested again. This isn't done
-            # at each poll, because so many requests would keep Nova busier than the deletions
-            # themselves.
-            if server not in requested and patience:
-                nova.delete_server(server)
-            elif server not in requested or wait >= times.DELETION_LONGEST_POLL:
-                nova.delete_again(server)
-        requested.update(servers)
-        if timer.now() + wait > deadline:
-            raise exceptions.InvalidState(
-                texts.refusals.SERVERS_REMAIN(
-                    servers=len(servers), reservation=backing.reservation_id
-                )
-            )
-        timer.sleep(wait)
-        wait = min(wait * 2, times.DELETION_LONGEST_POLL)
-
-
-def remove_hidden_servers(reservation_id: str) -> None:
+def remove_hidden_servers(reservation_id: str | None) -> None:
     """Delete those servers of a reservation that Nova doesn't find by their Nova flavor.
 
     If a Nova flavor is deleted after a server was booted on it, Nova doesn't find the server by the
@@ -401,14 +419,14 @@ def reconcile() -> None:
     """
     with session.reader() as db:
         ended, half_open = backings.ended(db), backings.half_open(db)
-    for backing in ended:
-        remove_or_leave(backing.reservation_id)
-    for backing in half_open:
+    for reservation_id in ended:
+        remove_or_leave(reservation_id)
+    for reservation_id in half_open:
         try:
-            open_to_project(backing.reservation_id)
+            open_to_project(reservation_id)
         except exceptions.WarreError as error:
-            session.change(reservations.set_reason, backing.reservation_id, error.message)
-            LOG.warning("Reservation %s will be opened later: %s", backing.reservation_id, error)
+            session.change(reservations.set_reason, reservation_id, error.message)
+            LOG.warning("Reservation %s will be opened later: %s", reservation_id, error)
 
 
 def delete_late_servers(now: datetime.datetime) -> None:
