@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from warre_blazar.domain.audit.differences import RULES
+from warre_blazar.domain.audit.differences import DifferenceKind
 from warre_blazar.domain.running import lease_states
 from warre_blazar.domain.running.lease_states import Action, Age, ClaimState, Summary, TableRow
 
@@ -73,7 +73,7 @@ def test_every_row_is_printed(tables: types.ModuleType) -> None:
 
 def test_every_difference_is_printed(tables: types.ModuleType) -> None:
     printed = "\n".join(tables.DifferenceTable.lines)
-    assert printed.count("   * - ") == len(RULES) + 1
-    for kind, rule in RULES.items():
-        assert f"``{kind.value}``" in printed
-        assert rule.meaning in printed and rule.remedy in printed
+    assert printed.count("   * - ") == len(DifferenceKind) + 1
+    for kind in DifferenceKind:
+        assert f"``{kind.label}``" in printed
+        assert kind.value.meaning in printed and kind.value.remedy in printed

@@ -153,7 +153,7 @@ def _print(result: Result) -> None:
 
 
 def _line(difference: Difference) -> str:
-    return f"{difference.kind.value}  {difference.text}"
+    return f"{difference.kind.label}  {difference.text}"
 
 
 def _means(needs: Needs) -> str:
@@ -185,7 +185,7 @@ def _print_json(result: Result) -> None:
 def _document(difference: Difference, result: Result) -> dict[str, str | None]:
     rule = difference.rule
     return {
-        "kind": difference.kind.value,
+        "kind": difference.kind.label,
         "subject": difference.subject,
         "text": difference.text,
         "meaning": rule.meaning,

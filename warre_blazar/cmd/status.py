@@ -262,7 +262,7 @@ class Checks(upgradecheck.UpgradeCommands):
             if a.name == freepool
             or (
                 cfg.CONF.nova.blazar_owner in a.metadata
-                and not backing_names.of_aggregate(a.name, dict(a.metadata))
+                and not backing_names.of_aggregate(a.name, a.metadata)
             )
             for host in a.hosts
         }

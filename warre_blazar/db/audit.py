@@ -16,8 +16,8 @@ from warre_blazar.db import models, session
 from warre_blazar.db.hosts.allocations import host_uses
 from warre_blazar.db.running import executions
 from warre_blazar.db.running import leases as lease_rows
-from warre_blazar.db.running.backings import NOTE, awaits_late
-from warre_blazar.db.running.backings import note as read_note
+from warre_blazar.db.running.backings import awaits_late
+from warre_blazar.db.running.backings import read as read_notes
 from warre_blazar.db.tables import (
     allocations,
     audits,
@@ -51,13 +51,12 @@ def live_bookings(db: Session, reservation_id: str | None = None) -> list[Bookin
 
     :param reservation_id: if given, only this reservation is read.
     """
-    is_live = sa.and_(
-        _OURS,
-        reservations.c.status != _DELETED,
-        reservations.c.id == reservation_id if reservation_id else sa.true(),
-    )
+    is_live = sa.and_(_OURS, reservations.c.status != _DELETED)
+    if reservation_id is not None:
+        is_live = sa.and_(is_live, reservations.c.id == reservation_id)
     live_ids = sa.select(reservations.c.id).where(is_live)
     places = host_uses(db, allocations.c.reservation_id.in_(live_ids))
+    notes = read_notes(db, backings.c.reservation_id.in_(live_ids))
     query = (
         sa.select(
             reservations.c.id,
@@ -65,22 +64,20 @@ def live_bookings(db: Session, reservation_id: str | None = None) -> list[Bookin
             reservations.c.status,
             bookings.c.shape,
             bookings.c.instance_count,
-            *NOTE,
             instance_reservations.c.id,
             *_ROW,
         )
         .select_from(
-            reservations.outerjoin(bookings, bookings.c.reservation_id == reservations.c.id)
-            .outerjoin(backings, backings.c.reservation_id == reservations.c.id)
-            .outerjoin(
+            reservations.outerjoin(
+                bookings, bookings.c.reservation_id == reservations.c.id
+            ).outerjoin(
                 instance_reservations, instance_reservations.c.reservation_id == reservations.c.id
             )
         )
         .where(is_live)
     )
     live = []
-    for live_id, lease_id, status, shape, count, *rest in db.execute(query):
-        note, row_id, row = rest[: len(NOTE)], rest[len(NOTE)], rest[len(NOTE) + 1 :]
+    for live_id, lease_id, status, shape, count, row_id, *row in db.execute(query):
         live.append(
             Booking(
                 reservation_id=live_id,
@@ -89,7 +86,7 @@ def live_bookings(db: Session, reservation_id: str | None = None) -> list[Bookin
                 shape=Shape.from_json(shape) if shape else None,
                 count=count or 0,
                 places=tuple(places.get(live_id, ())),
-                note=read_note(note),
+                note=notes.get(live_id),
                 row=InstanceReservation(*row) if row_id else None,
             )
         )
@@ -274,7 +271,7 @@ def trusts_in_use(db: Session, also: sa.Select[tuple[str]] | None) -> set[str]:
     if also is not None:
         others = sa.or_(others, leases.c.id.in_(also))
     of_leases = sa.select(leases.c.trust_id).where(leases.c.trust_id.is_not(None), others)
-    return {*db.scalars(of_leases), *db.scalars(sa.select(compute_hosts.c.trust_id))}
+    return set(db.scalars(sa.union(of_leases, sa.select(compute_hosts.c.trust_id))))
 
 
 def trusted_leases(db: Session) -> list[TrustedLease]:

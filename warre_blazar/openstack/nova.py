@@ -153,31 +153,28 @@ def make_aggregate(aggregate: NovaAggregate) -> int:
     """
     with _nova() as nova:
         try:
-            made = nova.aggregates.create(aggregate.name, None)
+            aggregate_id = int(nova.aggregates.create(aggregate.name, None).id)
         except nova_exc.Conflict:
-            made = next((a for a in nova.aggregates.list() if a.name == aggregate.name), None)
-            if made is None:
+            known_id = _id_of_aggregate(aggregate.name)
+            if known_id is None:
                 raise
-        nova.aggregates.set_metadata(made, dict(aggregate.metadata))
-    add_hosts(dataclasses.replace(aggregate, id=int(made.id)), sorted(aggregate.hosts))
-    return int(made.id)
+            aggregate_id = known_id
+        nova.aggregates.set_metadata(aggregate_id, dict(aggregate.metadata))
+    add_hosts(dataclasses.replace(aggregate, id=aggregate_id), sorted(aggregate.hosts))
+    return aggregate_id
 
 
-@dataclasses.dataclass(frozen=True)
-class Aggregate:
-    """An aggregate. ``hosts`` are host names of compute services."""
-
-    name: str
-    hosts: frozenset[str]
-    metadata: Mapping[str, str]
-
-
-def aggregates() -> list[Aggregate]:
+def aggregates() -> list[NovaAggregate]:
     """All aggregates."""
     with _nova() as nova:
         return [
-            Aggregate(a.name, frozenset(a.hosts), dict(a.metadata)) for a in nova.aggregates.list()
+            NovaAggregate(int(a.id), a.name, frozenset(a.hosts), dict(a.metadata))
+            for a in nova.aggregates.list()
         ]
+
+
+def _id_of_aggregate(name: str) -> int | None:
+    return next((each.id for each in aggregates() if each.name == name), None)
 
 
 def hypervisor_ids() -> dict[str, str]:
@@ -202,21 +199,13 @@ def add_hosts(aggregate: NovaAggregate, hosts: Iterable[str]) -> None:
             nova.aggregates.add_host(aggregate.id, host)
 
 
-def remove_host(aggregate: NovaAggregate, host: str) -> None:
-    """Remove a host from an aggregate.
-
-    :param host: the host name of the host's compute service.
-    """
-    with _nova() as nova, contextlib.suppress(nova_exc.NotFound):
-        nova.aggregates.remove_host(aggregate.id, host)
-
-
 def keep_hosts(aggregate: NovaAggregate, hosts: Collection[str]) -> None:
-    """Remove all hosts from an aggregate, except the given hosts."""
+    """Remove all hosts from an aggregate, except the given hosts of compute services."""
     with _nova() as nova, contextlib.suppress(nova_exc.NotFound):
         for host in nova.aggregates.get(aggregate.id).hosts:
             if host not in hosts:
-                remove_host(aggregate, host)
+                with contextlib.suppress(nova_exc.NotFound):
+                    nova.aggregates.remove_host(aggregate.id, host)
 
 
 def remove_aggregate(aggregate: NovaAggregate) -> None:
@@ -224,15 +213,11 @@ def remove_aggregate(aggregate: NovaAggregate) -> None:
 
     If its id isn't known, it is looked for by its name.
     """
-    with _nova() as nova:
-        if aggregate.id is None:
-            named = [int(a.id) for a in nova.aggregates.list() if a.name == aggregate.name]
-            if not named:
-                return
-            aggregate = dataclasses.replace(aggregate, id=named[0])
-        keep_hosts(aggregate, ())
-        with contextlib.suppress(nova_exc.NotFound):
-            nova.aggregates.delete(aggregate.id)
+    aggregate_id = aggregate.id or _id_of_aggregate(aggregate.name)
+    if aggregate_id is not None:
+        keep_hosts(dataclasses.replace(aggregate, id=aggregate_id), ())
+        with _nova() as nova, contextlib.suppress(nova_exc.NotFound):
+            nova.aggregates.delete(aggregate_id)
 
 
 def servers_on(flavor_id: str) -> list[str]:
@@ -364,12 +349,7 @@ def aggregates_of_reservations() -> tuple[NovaAggregate, ...]:
 
     The aggregates of physical:host reservations are left out.
     """
-    with _nova() as nova:
-        return tuple(
-            NovaAggregate(int(a.id), a.name, frozenset(a.hosts), dict(a.metadata))
-            for a in nova.aggregates.list()
-            if backing_names.of_aggregate(a.name, a.metadata)
-        )
+    return tuple(a for a in aggregates() if backing_names.of_aggregate(a.name, a.metadata))
 
 
 def servers_of_reservations(

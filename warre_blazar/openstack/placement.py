@@ -13,7 +13,6 @@ from keystoneauth1 import adapter
 from oslo_config import cfg
 
 from warre_blazar import texts
-from warre_blazar.domain.audit.facts import SeenProvider
 from warre_blazar.domain.flavors import nova_requests
 from warre_blazar.domain.flavors.request_groups import PlacementRequest
 from warre_blazar.domain.running import backing_names
@@ -303,8 +302,8 @@ def classes_of_reservations() -> frozenset[str]:
     return frozenset(c["name"] for c in classes if backing_names.of_class(c["name"]))
 
 
-def providers(hypervisors: Collection[str]) -> dict[str, SeenProvider]:
-    """The hosts' own resource providers and all of Blazar's providers, with inventories, by name.
+def providers(hypervisors: Collection[str]) -> dict[str, dict[str, dict[str, Any]]]:
+    """The inventories of the hosts' own resource providers and of all of Blazar's, by name.
 
     Placement lists the providers without their inventories. So this sends one more request for each
     provider.
@@ -321,10 +320,7 @@ def providers(hypervisors: Collection[str]) -> dict[str, SeenProvider]:
     ]
     with futures.ThreadPoolExecutor(AT_ONCE) as pool:
         inventories = list(pool.map(_offered, [provider["uuid"] for provider in relevant]))
-    return {
-        provider["name"]: SeenProvider(provider["uuid"], provider["name"], offered)
-        for provider, offered in zip(relevant, inventories, strict=True)
-    }
+    return dict(zip((provider["name"] for provider in relevant), inventories, strict=True))
 
 
 def _offered(provider_id: str) -> dict[str, dict[str, Any]]:

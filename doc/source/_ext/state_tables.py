@@ -7,7 +7,7 @@ from docutils import nodes
 from docutils.parsers.rst import Directive
 from docutils.statemachine import StringList
 
-from warre_blazar.domain.audit.differences import RULES
+from warre_blazar.domain.audit.differences import DifferenceKind
 from warre_blazar.domain.running import lease_states
 from warre_blazar.domain.running.lease_states import TableRow
 
@@ -53,11 +53,13 @@ def target_cells() -> list[tuple[str, ...]]:
 def difference_cells() -> list[tuple[str, ...]]:
     """What an audit can find; columns as in ``DIFFERENCE_HEADER``."""
     return [
-        (f"``{kind.value}``", rule.meaning, rule.remedy, f"``{rule.needs}``")
-        if rule.needs.startswith("--")
-        else (f"``{kind.value}``", rule.meaning, rule.remedy, str(rule.needs))
-        for kind, rule in RULES.items()
+        (f"``{kind.label}``", kind.value.meaning, kind.value.remedy, _literal(kind.value.needs))
+        for kind in DifferenceKind
     ]
+
+
+def _literal(needs: str) -> str:
+    return f"``{needs}``" if needs.startswith("--") else str(needs)
 
 
 def _one_of(values: Sequence[str] | None) -> str:

@@ -581,6 +581,26 @@ class TestBesideManagers:
             not in scene.cloud.nova.flavors
         )
 
+    def test_reservation_that_moves_while_it_is_mended_is_opened_on_its_new_hosts(
+        self, scene: Scene
+    ):
+        before = scene.inventories(scene.running)
+        assert before["blazar_a"] != before["blazar_b"]
+        missing_inventory(scene)
+
+        def move(_: Request) -> None:
+            with session.writer() as db:
+                held = allocations.allocated(db, scene.running.reservation_id)
+                swapped = dict(zip(held, reversed(held.values()), strict=True))
+                allocations.reallocate(db, scene.running.reservation_id, swapped)
+
+        scene.cloud.placement.fail(match="POST .*inventories$", times=1, then=move)
+        scene.audit().run(FIX)
+        assert world.phase(scene.running) == "opening"
+        backing.reconcile()
+        swapped = {"blazar_a": before["blazar_b"], "blazar_b": before["blazar_a"]}
+        assert scene.inventories(scene.running) == swapped
+
     def test_unused_trust_that_a_lease_uses_after_the_pause_is_kept(self, scene: Scene):
         """The trust was made for a lease of a stock type that was just being created."""
         unused_trust(scene)
@@ -648,7 +668,7 @@ def test_failed_remedy_is_reported(scene: Scene):
 def test_number_of_statements_is_independent_of_rows(database: sa.Engine, scene: Scene):
     def statements() -> int:
         with counted(database) as found:
-            assert looking.differences(looking.look(NOW, lambda count: PATIENCE, STOCK)) == []
+            assert looking.look(NOW, lambda count: PATIENCE, STOCK).differences == []
         return len(found)
 
     few = statements()

@@ -99,7 +99,7 @@ class Site:
         """The differences that the audit finds at this moment."""
         seen = looking.look(self.now, lambda count: PATIENCE * count, STOCK)
         assert not seen.away
-        return [difference.text for difference in looking.differences(seen)]
+        return [difference.text for difference in seen.differences]
 
     def book(self) -> world.Lease:
         return world.plan(world.request(self.flavor, SPAN, rule=world.QUOTA))

@@ -15,6 +15,7 @@ from tests.functional.db.outage import book_on, hosts_of
 from warre_blazar.db import session, tables
 from warre_blazar.db.booking import reservations
 from warre_blazar.db.records import changes
+from warre_blazar.domain.audit.differences import DifferenceKind
 from warre_blazar.domain.hosts.host_marks import Drain
 from warre_blazar.domain.maintenance import Outcome, OverBookings
 from warre_blazar.domain.records.changes import ChangeKind
@@ -249,7 +250,11 @@ def test_flavor_window_gives_the_closed_flavor_as_the_reason(pair, flavor):
 def seen_in_windows() -> list[tuple[str, str]]:
     """The reservations that an audit, a little later, finds in windows, with the windows."""
     seen = looking.look(world.NOW + 5 * MINUTE, lambda count: 600.0, STOCK)
-    return [(each.reservation_id, each.window_id) for each in seen.tables.in_windows]
+    return [
+        tuple(each.subject.split())
+        for each in seen.differences
+        if each.kind is DifferenceKind.BOOKED_IN_WINDOW
+    ]
 
 
 def test_interrupted_window_goes_on_where_it_stopped(pair, flavor, monkeypatch):

@@ -507,7 +507,7 @@ def test_backing_of_an_adopted_reservation_has_its_nova_flavor(scene: Scene):
     with session.reader() as db:
         note = backings.get(db, lease.reservation_id)
     assert note is not None
-    assert (note.flavor_id, note.phase) == (lease.reservation_id, "open")
+    assert (note.nova_flavor, note.phase) == (lease.reservation_id, "open")
 
 
 MANAGER = "manager"

@@ -1,7 +1,8 @@
 """Notes of backings. A note is kept until its backing is surely gone from Nova and Placement."""
 
+import dataclasses
 import datetime
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from typing import Any
 
 import sqlalchemy as sa
@@ -12,26 +13,6 @@ from warre_blazar.db.tables import backings, bookings, leases, reservations
 from warre_blazar.domain.flavors.flavor import Shape
 from warre_blazar.domain.running import lease_states
 from warre_blazar.domain.running.backing import UNMADE, Note, Phase
-
-#: The columns of ``Note``, in the order of its fields. The query joins ``bookings``.
-NOTE = (
-    backings.c.reservation_id,
-    backings.c.project_id,
-    backings.c.aggregate_id,
-    backings.c.phase,
-    backings.c.nova_flavor,
-    bookings.c.shape,
-    backings.c.late_until,
-)
-
-
-def note(values: Sequence[Any]) -> Note | None:
-    """The note with these values of ``NOTE``; None if there is none."""
-    reservation_id, project_id, aggregate_id, phase, nova_flavor, shape, late_until = values
-    if reservation_id is None:
-        return None
-    booked = Shape.from_json(shape) if shape else None
-    return Note(reservation_id, project_id, aggregate_id, phase, nova_flavor, booked, late_until)
 
 
 def insert(
@@ -59,12 +40,24 @@ def insert(
 
 def get(db: Session, reservation_id: str) -> Note | None:
     """The note of a reservation's backing, or None if the reservation has no note."""
+    return read(db, backings.c.reservation_id == reservation_id).get(reservation_id)
+
+
+def read(db: Session, of: sa.ColumnElement[bool]) -> dict[str, Note]:
+    """The notes of backings, by the reservation's id.
+
+    :param of: a condition of the table of notes.
+    """
     with_booking = backings.outerjoin(
         bookings, bookings.c.reservation_id == backings.c.reservation_id
     )
-    query = sa.select(*NOTE).select_from(with_booking)
-    row = db.execute(query.where(backings.c.reservation_id == reservation_id)).first()
-    return note(row) if row else None
+    query = sa.select(backings, bookings.c.shape).select_from(with_booking).where(of)
+    notes = {}
+    for row in db.execute(query).mappings():
+        values = {field.name: row[field.name] for field in dataclasses.fields(Note)}
+        values["shape"] = Shape.from_json(row["shape"]) if row["shape"] else None
+        notes[row["reservation_id"]] = Note(**values)
+    return notes
 
 
 def update(db: Session, reservation_id: str, **values: int | Phase) -> None:

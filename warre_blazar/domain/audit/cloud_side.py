@@ -15,8 +15,17 @@ from warre_blazar.domain.audit.facts import (
 )
 from warre_blazar.domain.running import backing_names
 from warre_blazar.domain.running.backing import Note, Phase
-from warre_blazar.domain.running.steps import Do, Step, in_nova, in_placement
-from warre_blazar.domain.running.wanted import NOTHING, Backing, Bounds, NovaAggregate, tolerated
+from warre_blazar.domain.running.wanted import (
+    NOTHING,
+    Backing,
+    Do,
+    Known,
+    NovaAggregate,
+    Step,
+    in_nova,
+    in_placement,
+    tolerated,
+)
 from warre_blazar.domain.wording import counted
 
 ACTIVE = "active"
@@ -40,59 +49,18 @@ def actual(nova: NovaFacts | None, placement: PlacementFacts | None) -> dict[str
     if placement is not None:
         for name in placement.classes:
             parts[backing_names.of_class(name) or ""]["resource_class"] = name
-        for provider in placement.providers.values():
-            for name, inventory in provider.inventories.items():
+        for provider, inventories in placement.providers.items():
+            for name, inventory in inventories.items():
                 offered = parts[backing_names.of_class(name) or ""].setdefault("inventories", {})
-                offered[provider.name] = inventory
+                offered[provider] = inventory
     parts.pop("", None)
     return {reservation_id: Backing(**found) for reservation_id, found in parts.items()}
 
 
-#: What it means if a step leads from what was seen to what is wanted: the kind of the difference,
-#: and what is said about the reservation.
-_MEANINGS = {
-    Do.REVOKE: (
-        DifferenceKind.ACCESS_TOO_MANY,
-        "is {status}, but project {about} can use its Nova flavor",
-    ),
-    Do.MAKE_CLASS: (DifferenceKind.CLASS_MISSING, "has no resource class {about}"),
-    Do.MAKE_AGGREGATE: (DifferenceKind.AGGREGATE_MISSING, "has no aggregate"),
-    Do.SET_METADATA: (
-        DifferenceKind.AGGREGATE_METADATA,
-        "has an aggregate whose metadata aren't as they should be: {about}",
-    ),
-    Do.REPLACE_FLAVOR: (DifferenceKind.FLAVOR_WRONG, "has a Nova flavor with {about}"),
-    Do.MAKE_FLAVOR: (DifferenceKind.FLAVOR_MISSING, "has no Nova flavor"),
-    Do.SET_SPECS: (
-        DifferenceKind.FLAVOR_SPECS,
-        "has a Nova flavor whose extra specs aren't as booked: {about}",
-    ),
-    Do.ADD_HOSTS: (DifferenceKind.HOSTS_MISSING, "runs, but its aggregate lacks {about}"),
-    Do.OFFER: (
-        DifferenceKind.INVENTORY_MISSING,
-        "runs, but provider {about} doesn't offer its {amount}",
-    ),
-    Do.LOWER: (
-        DifferenceKind.INVENTORY_TOO_MANY,
-        "has a resource class that provider {about} offers, although the reservation has no "
-        "instances on that host, or hasn't started there yet",
-    ),
-    Do.REMOVE_HOST: (
-        DifferenceKind.HOST_TOO_MANY,
-        "has {about} in its aggregate, but isn't on that host or hasn't started there",
-    ),
-    Do.GRANT: (
-        DifferenceKind.ACCESS_MISSING,
-        "runs, but its project can't use its Nova flavor",
-    ),
-}
-#: The kinds of differences of which a reservation may have several, each about another part.
-_OF_PARTS = {
-    DifferenceKind.ACCESS_TOO_MANY,
-    DifferenceKind.INVENTORY_MISSING,
-    DifferenceKind.INVENTORY_TOO_MANY,
-    DifferenceKind.HOST_TOO_MANY,
-}
+#: By the step that mends a difference, the kind of the difference.
+_KINDS = {kind.value.step: kind for kind in DifferenceKind if kind.value.step}
+#: The steps of which a reservation may need several, each about another part.
+_ABOUT_PARTS = {Do.REVOKE, Do.OFFER, Do.LOWER, Do.KEEP_HOSTS}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -105,7 +73,7 @@ class Remedy:
 
 
 #: How to get the steps in Nova or in Placement.
-Side = Callable[[Bounds, Bounds], Iterable[Step]]
+Side = Callable[[Known, Known], Iterable[Step]]
 BOTH: tuple[Side, ...] = (in_nova, in_placement)
 
 
@@ -116,7 +84,7 @@ def remedies(booking: Booking, seen: Backing, sides: Sequence[Side] = BOTH) -> l
     """
     assert booking.note is not None
     to = tolerated(booking.note, booking.places, is_running=booking.status == ACTIVE)
-    todo = [step for side in sides for step in side(Bounds.exactly(seen), to)]
+    todo = [step for side in sides for step in side(seen, to)]
     todo.sort(key=lambda step: step.do)
     return [Remedy(booking.reservation_id, seen, step) for step in todo]
 
@@ -160,10 +128,10 @@ def _difference(booking: Booking, remedy: Remedy) -> Difference:
         return Difference(DifferenceKind.SERVER_OUTSIDE, step.about, text, remedy)
     amount = step.args[-1]
     # A host that offers too many instances doesn't offer those that it should.
-    kind, what = _MEANINGS[Do.OFFER if step.do is Do.LOWER and amount else step.do]
+    kind = _KINDS[Do.OFFER if step.do is Do.LOWER and amount else step.do]
     its = counted(amount, "instance") if kind is DifferenceKind.INVENTORY_MISSING else ""
-    text = what.format(status=booking.status, about=step.about, amount=its)
-    return _about(booking, kind, text, step.about if kind in _OF_PARTS else "", remedy)
+    text = kind.value.says.format(status=booking.status, about=step.about, amount=its)
+    return _about(booking, kind, text, step.about if step.do in _ABOUT_PARTS else "", remedy)
 
 
 def _wrong_note(

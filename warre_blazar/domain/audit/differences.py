@@ -6,6 +6,8 @@ import enum
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from warre_blazar.domain.running.wanted import Do
+
 
 @dataclasses.dataclass(frozen=True)
 class KeptDifference:
@@ -55,254 +57,260 @@ class DifferenceRule:
     meaning: str
     remedy: str
     needs: Needs
-
-
-class DifferenceKind(enum.Enum):
-    """The kinds of differences. The value is the name that the command prints."""
-
-    LEASE_STATE = "lease-state"
-    LEASE_STATE_LOST = "lease-state-lost"
-    LEASE_OVERDUE = "lease-overdue"
-    LEASE_UNFINISHED = "lease-unfinished"
-    LEASE_HALTED = "lease-halted"
-    LEASE_STUCK = "lease-stuck"
-    ORPHAN_EVENTS = "orphan-events"
-    STALE_PROMISE = "stale-promise"
-    BOOKING_MISSING = "booking-missing"
-    ALLOCATIONS_DIFFER = "allocations-differ"
-    BOOKED_IN_WINDOW = "booked-in-window"
-    INSTANCE_ROW = "instance-row"
-    NOTE_WRONG = "note-wrong"
-    FLAVOR_OVERSOLD = "flavor-oversold"
-    HOST_OVERSOLD = "host-oversold"
-    HOST_SHRANK = "host-shrank"
-    HOST_GONE = "host-gone"
-    HOST_NOT_RESERVABLE = "host-not-reservable"
-    CLASS_MISSING = "class-missing"
-    AGGREGATE_MISSING = "aggregate-missing"
-    AGGREGATE_METADATA = "aggregate-metadata"
-    FLAVOR_MISSING = "flavor-missing"
-    FLAVOR_SPECS = "flavor-specs"
-    FLAVOR_WRONG = "flavor-wrong"
-    NOT_OPENED = "not-opened"
-    HOSTS_MISSING = "hosts-missing"
-    INVENTORY_MISSING = "inventory-missing"
-    ACCESS_MISSING = "access-missing"
-    HOST_TOO_MANY = "host-too-many"
-    INVENTORY_TOO_MANY = "inventory-too-many"
-    ACCESS_TOO_MANY = "access-too-many"
-    SERVER_OUTSIDE = "server-outside"
-    LEFTOVER = "leftover"
-    TRUSTS_UNUSED = "trusts-unused"
-    TRUST_GONE = "trust-gone"
-    NOTICES_LOST = "notices-lost"
+    #: The remedy, if it is a step towards what is wanted in Nova and Placement. What is said then
+    #: about the reservation, with the step's ``about``.
+    step: Do | None = None
+    says: str = ""
 
 
 _OPEN_AGAIN = "The reservation is opened to its project again."
 _MAKE_AGAIN = "The missing part is made again."
 _REMOVE = "The servers and the rest of the reservation's backing are removed."
 
-RULES = {
-    DifferenceKind.LEASE_STATE: DifferenceRule(
+
+@enum.unique
+class DifferenceKind(enum.Enum):
+    """The kinds of differences, with their rules."""
+
+    LEASE_STATE = DifferenceRule(
         "The statuses of a lease, its events and its reservations contradict each other.",
         "The statuses are written as the table of states says.",
         Needs.FIX,
-    ),
-    DifferenceKind.LEASE_STATE_LOST: DifferenceRule(
+    )
+    LEASE_STATE_LOST = DifferenceRule(
         "The creation, the end or the deletion of a lease stopped halfway.",
         "A manager is requested to end or delete the lease, as the table of states says.",
         Needs.YES,
-    ),
-    DifferenceKind.LEASE_OVERDUE: DifferenceRule(
+    )
+    LEASE_OVERDUE = DifferenceRule(
         "A lease should have started or ended, but no manager has begun to start or end it.",
         "Start a blazar-manager, or look for errors in its log.",
         Needs.PERSON,
-    ),
-    DifferenceKind.LEASE_UNFINISHED: DifferenceRule(
+    )
+    LEASE_UNFINISHED = DifferenceRule(
         "The creation or the deletion of a lease of a stock resource type has stopped halfway, and "
         "nobody works on the lease. It may hold hosts, and can't be deleted. The exact plugins are "
         "on.",
         "A lease whose creation has stopped is removed, with what was made for it. A manager is "
         "asked to delete a lease whose deletion has stopped.",
         Needs.YES,
-    ),
-    DifferenceKind.LEASE_HALTED: DifferenceRule(
+    )
+    LEASE_HALTED = DifferenceRule(
         "The change, the start or the end of a lease of a stock resource type has stopped halfway, "
         "and nobody works on the lease. The exact plugins are on.",
         "After a change, the lease gets the status that its events show. After a start or an end, "
         "it gets the status ERROR. Either way, users can do away with it again.",
         Needs.FIX,
-    ),
-    DifferenceKind.LEASE_STUCK: DifferenceRule(
+    )
+    LEASE_STUCK = DifferenceRule(
         "Nobody seems to work on a lease of a stock resource type, but its status says that "
         "somebody does. Without the exact plugins, this package can't know that.",
         "Look into the logs of all managers whether one works on the lease. If none does, write "
         "ERROR to its status in Blazar's table leases, and to the status of those of its rows in "
         "the table events that are IN_PROGRESS. Then delete the lease.",
         Needs.PERSON,
-    ),
-    DifferenceKind.ORPHAN_EVENTS: DifferenceRule(
+    )
+    ORPHAN_EVENTS = DifferenceRule(
         "There are events that belong to no lease. If one of them is due, Blazar's own executor "
         "stops.",
         "The events are deleted.",
         Needs.YES,
-    ),
-    DifferenceKind.NOTICES_LOST: DifferenceRule(
+    )
+    NOTICES_LOST = DifferenceRule(
         "A channel has given up notices in the last seven days, because it couldn't send them for "
         "a day, because they have no receiver, or because a project had too many.",
         "Correct the cause. What was given up isn't sent any more.",
         Needs.PERSON,
-    ),
-    DifferenceKind.STALE_PROMISE: DifferenceRule(
+    )
+    STALE_PROMISE = DifferenceRule(
         "A reservation still claims the time that was promised to an update, but the update has "
         "ended.",
         "The promise is dropped.",
         Needs.FIX,
-    ),
-    DifferenceKind.BOOKING_MISSING: DifferenceRule(
+    )
+    BOOKING_MISSING = DifferenceRule(
         "Blazar has a flavor:slot reservation that has no row in this package's table, so its "
         "slots aren't counted.",
         "Delete the lease, or restore the row from a backup.",
         Needs.PERSON,
-    ),
-    DifferenceKind.ALLOCATIONS_DIFFER: DifferenceRule(
+    )
+    ALLOCATIONS_DIFFER = DifferenceRule(
         "The number of a reservation's instances on hosts isn't the number that was booked.",
         "Move the reservation, or delete it and book again.",
         Needs.PERSON,
-    ),
-    DifferenceKind.BOOKED_IN_WINDOW: DifferenceRule(
+    )
+    BOOKED_IN_WINDOW = DifferenceRule(
         "A reservation that is older than a maintenance window overlaps it. It was left there, or "
         "the moving and ending of reservations was interrupted.",
         "Run 'openstack reservation maintenance window set WINDOW --bookings move' (or 'end'), or "
         "ask the reservation's project to change it.",
         Needs.PERSON,
-    ),
-    DifferenceKind.INSTANCE_ROW: DifferenceRule(
+    )
+    INSTANCE_ROW = DifferenceRule(
         "The reservation's row in Blazar's table instance_reservations is missing, or its amounts "
         "aren't those that were booked.",
         "The row is written again with the booked amounts.",
         Needs.FIX,
-    ),
-    DifferenceKind.NOTE_WRONG: DifferenceRule(
+    )
+    NOTE_WRONG = DifferenceRule(
         "The note of the backing, or Blazar's row, doesn't have the id of the aggregate that Nova "
         "has for the reservation.",
         "The aggregate's id is written.",
         Needs.FIX,
-    ),
-    DifferenceKind.FLAVOR_OVERSOLD: DifferenceRule(
+    )
+    FLAVOR_OVERSOLD = DifferenceRule(
         "At some time, more instances of a flavor are booked than the flavor has slots.",
         "Increase the flavor's slots, or move or delete reservations.",
         Needs.PERSON,
-    ),
-    DifferenceKind.HOST_OVERSOLD: DifferenceRule(
+    )
+    HOST_OVERSOLD = DifferenceRule(
         "At some time, reservations of all resource types together have booked more of a host "
         "than the host has.",
         "Move or delete reservations, or restore what the host had.",
         Needs.PERSON,
-    ),
-    DifferenceKind.HOST_SHRANK: DifferenceRule(
+    )
+    HOST_SHRANK = DifferenceRule(
         "A host has less of a resource class in Placement than when it was last read.",
         "Restore what the host had, or run warre-blazar-manage host refresh, which takes over what "
         "it has now and names the reservations that no longer fit.",
         Needs.PERSON,
-    ),
-    DifferenceKind.HOST_GONE: DifferenceRule(
+    )
+    HOST_GONE = DifferenceRule(
         "Placement has no resource provider for a host that is reservable in Blazar.",
         "Start nova-compute on the host, or delete the host in Blazar.",
         Needs.PERSON,
-    ),
-    DifferenceKind.HOST_NOT_RESERVABLE: DifferenceRule(
+    )
+    HOST_NOT_RESERVABLE = DifferenceRule(
         "A reservation is on a host that has failed or was taken out of use.",
         "Make the host reservable again, or move the reservation.",
         Needs.PERSON,
-    ),
-    DifferenceKind.CLASS_MISSING: DifferenceRule(
-        "A reservation's resource class is missing.", _MAKE_AGAIN, Needs.FIX
-    ),
-    DifferenceKind.AGGREGATE_MISSING: DifferenceRule(
-        "A reservation's aggregate is missing.", _MAKE_AGAIN, Needs.FIX
-    ),
-    DifferenceKind.AGGREGATE_METADATA: DifferenceRule(
+    )
+    CLASS_MISSING = DifferenceRule(
+        "A reservation's resource class is missing.",
+        _MAKE_AGAIN,
+        Needs.FIX,
+        Do.MAKE_CLASS,
+        "has no resource class {about}",
+    )
+    AGGREGATE_MISSING = DifferenceRule(
+        "A reservation's aggregate is missing.",
+        _MAKE_AGAIN,
+        Needs.FIX,
+        Do.MAKE_AGGREGATE,
+        "has no aggregate",
+    )
+    AGGREGATE_METADATA = DifferenceRule(
         "The metadata of a reservation's aggregate don't name its reservation and project, or lack "
         "what Nova's AggregateInstanceExtraSpecsFilter looks for.",
         "The metadata are written.",
         Needs.FIX,
-    ),
-    DifferenceKind.FLAVOR_MISSING: DifferenceRule(
-        "A reservation's Nova flavor is missing.", _MAKE_AGAIN, Needs.FIX
-    ),
-    DifferenceKind.FLAVOR_SPECS: DifferenceRule(
+        Do.SET_METADATA,
+        "has an aggregate whose metadata aren't as they should be: {about}",
+    )
+    FLAVOR_MISSING = DifferenceRule(
+        "A reservation's Nova flavor is missing.",
+        _MAKE_AGAIN,
+        Needs.FIX,
+        Do.MAKE_FLAVOR,
+        "has no Nova flavor",
+    )
+    FLAVOR_SPECS = DifferenceRule(
         "Extra specs of a reservation's Nova flavor are missing, or aren't as they were booked.",
         "The extra specs are written.",
         Needs.FIX,
-    ),
-    DifferenceKind.FLAVOR_WRONG: DifferenceRule(
+        Do.SET_SPECS,
+        "has a Nova flavor whose extra specs aren't as booked: {about}",
+    )
+    FLAVOR_WRONG = DifferenceRule(
         "A reservation's Nova flavor has a wrong name or wrong sizes, or is public.",
         "The Nova flavor is deleted and made again. Servers stay.",
         Needs.YES,
-    ),
-    DifferenceKind.NOT_OPENED: DifferenceRule(
+        Do.REPLACE_FLAVOR,
+        "has a Nova flavor with {about}",
+    )
+    NOT_OPENED = DifferenceRule(
         "A reservation runs, but it hasn't been completely opened to its project.",
         _OPEN_AGAIN,
         Needs.FIX,
-    ),
-    DifferenceKind.HOSTS_MISSING: DifferenceRule(
-        "Hosts of a running reservation are missing from its aggregate.", _OPEN_AGAIN, Needs.FIX
-    ),
-    DifferenceKind.INVENTORY_MISSING: DifferenceRule(
+    )
+    HOSTS_MISSING = DifferenceRule(
+        "Hosts of a running reservation are missing from its aggregate.",
+        _OPEN_AGAIN,
+        Needs.FIX,
+        Do.ADD_HOSTS,
+        "runs, but its aggregate lacks {about}",
+    )
+    INVENTORY_MISSING = DifferenceRule(
         "Hosts of a running reservation don't offer its resource class for the instances that it "
         "has on them.",
         _OPEN_AGAIN,
         Needs.FIX,
-    ),
-    DifferenceKind.ACCESS_MISSING: DifferenceRule(
-        "The project of a running reservation can't use its Nova flavor.", _OPEN_AGAIN, Needs.FIX
-    ),
-    DifferenceKind.HOST_TOO_MANY: DifferenceRule(
+        Do.OFFER,
+        "runs, but provider {about} doesn't offer its {amount}",
+    )
+    ACCESS_MISSING = DifferenceRule(
+        "The project of a running reservation can't use its Nova flavor.",
+        _OPEN_AGAIN,
+        Needs.FIX,
+        Do.GRANT,
+        "runs, but its project can't use its Nova flavor",
+    )
+    HOST_TOO_MANY = DifferenceRule(
         "A reservation's aggregate has a host, but the reservation isn't on the host or hasn't "
         "started.",
         "The host is taken out of the aggregate.",
         Needs.FIX,
-    ),
-    DifferenceKind.INVENTORY_TOO_MANY: DifferenceRule(
+        Do.KEEP_HOSTS,
+        "has {about} in its aggregate, but isn't on that host or hasn't started there",
+    )
+    INVENTORY_TOO_MANY = DifferenceRule(
         "A host offers a reservation's resource class, but the reservation isn't on the host or "
         "hasn't started.",
         "The inventory is removed, unless servers use it.",
         Needs.YES,
-    ),
-    DifferenceKind.ACCESS_TOO_MANY: DifferenceRule(
+        Do.LOWER,
+        "has a resource class that provider {about} offers, although the reservation has "
+        "no instances on that host, or hasn't started there yet",
+    )
+    ACCESS_TOO_MANY = DifferenceRule(
         "A project can use a Nova flavor whose reservation isn't running, or belongs to another "
         "project.",
         "The project loses its access to the Nova flavor.",
         Needs.FIX,
-    ),
-    DifferenceKind.SERVER_OUTSIDE: DifferenceRule(
+        Do.REVOKE,
+        "is {status}, but project {about} can use its Nova flavor",
+    )
+    SERVER_OUTSIDE = DifferenceRule(
         "A server uses a reservation that hasn't started, or that couldn't be started.",
         "The server is deleted.",
         Needs.YES,
-    ),
-    DifferenceKind.LEFTOVER: DifferenceRule(
+    )
+    LEFTOVER = DifferenceRule(
         "A backing, or the note of a backing, is left of a reservation that has ended or that is "
         "in no table.",
         _REMOVE,
         Needs.YES,
-    ),
-    DifferenceKind.TRUSTS_UNUSED: DifferenceRule(
+    )
+    TRUSTS_UNUSED = DifferenceRule(
         "Blazar's service user has trusts that no lease and no host uses. Leases of flavor:slot "
         "reservations use none, except that Warre would need those of imported leases after an "
         "undo of the import.",
         "The trusts are deleted after a wait, so that a lease that is being made can still use its "
         "trust.",
         Needs.YES,
-    ),
-    DifferenceKind.TRUST_GONE: DifferenceRule(
+    )
+    TRUST_GONE = DifferenceRule(
         "Keystone no longer has the trust of a live lease of a stock resource type. Blazar can't "
         "start, end, change or delete this lease, and sets it to ERROR at its start or end.",
         "As a user with a role in the lease's project, make a trust for Blazar's service user "
         "(openstack trust create), and write its id to trust_id in Blazar's table leases.",
         Needs.PERSON,
-    ),
-}
+    )
+
+    @property
+    def label(self) -> str:
+        """The name that the command prints."""
+        return self.name.lower().replace("_", "-")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -320,7 +328,7 @@ class Difference:
     @property
     def rule(self) -> DifferenceRule:
         """The meaning and the remedy of this kind of difference."""
-        return RULES[self.kind]
+        return self.kind.value
 
     @property
     def key(self) -> tuple[DifferenceKind, str]:

@@ -125,23 +125,14 @@ class NovaFacts:
 
 
 @dataclasses.dataclass(frozen=True)
-class SeenProvider:
-    """A resource provider with its inventories by class, as Placement shows them."""
-
-    id: str
-    name: str
-    inventories: Mapping[str, Mapping[str, Any]]
-
-
-@dataclasses.dataclass(frozen=True)
 class PlacementFacts:
     """What Placement holds for reservations, and the inventories of reservable hosts."""
 
     #: The names of the reservations' resource classes.
     classes: frozenset[str]
-    #: By name, the providers of the reservable hosts themselves, and the providers that Blazar has
-    #: made below them.
-    providers: Mapping[str, SeenProvider]
+    #: The inventories by class of the reservable hosts' own providers, and of the providers that
+    #: Blazar has made below them, by the provider's name.
+    providers: Mapping[str, Mapping[str, Mapping[str, Any]]]
     #: By hypervisor hostname, the providers of each reservable host, without those that Blazar has
     #: made. Hosts that couldn't be read are left out.
     trees: Mapping[str, ProviderTree] = dataclasses.field(default_factory=dict)

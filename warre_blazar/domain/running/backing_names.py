@@ -5,6 +5,7 @@ plugins find flavors, aggregates and resource classes by these names.
 """
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from warre_blazar.domain.flavors.flavor import Shape
@@ -56,7 +57,7 @@ def of_flavor(name: str) -> str | None:
     return _reservation_id(name.removeprefix(FLAVOR_PREFIX))
 
 
-def of_aggregate(name: str, metadata: dict[str, str]) -> str | None:
+def of_aggregate(name: str, metadata: Mapping[str, str]) -> str | None:
     """The id of the reservation to which an aggregate belongs.
 
     The result is None if the aggregate doesn't belong to a reservation of instances. The aggregate

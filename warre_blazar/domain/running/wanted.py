@@ -1,14 +1,16 @@
 """What Nova and Placement hold for a reservation: as it is wanted, as it is noted, as it is.
 
 ``wanted`` says once what must be there at each moment of a reservation's life. ``noted`` says what
-our note lets us expect there. What Nova and Placement answer has the same form. ``steps`` in
-``domain.running.steps`` makes one of the other.
+our note lets us expect there. What Nova and Placement answer has the same form. ``steps`` is the
+difference of two of these values, as an ordered list of requests to Nova and Placement. Each
+request can be repeated: it leaves alone what is already as it should be. So if the work on a list
+is interrupted, a new list is made and begun anew.
 """
 
 import dataclasses
 import enum
-from collections.abc import Iterable, Mapping
-from typing import Any, Self
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, ClassVar, Self
 
 from warre_blazar.domain.flavors.flavor import Shape
 from warre_blazar.domain.running import backing_names
@@ -66,6 +68,19 @@ class Backing:
     inventories: Mapping[str, Mapping[str, Any]] = dataclasses.field(default_factory=dict)
     #: The ids of servers. None: there may be any servers on the Nova flavor.
     servers: frozenset[str] | None = frozenset()
+
+    #: As in ``Bounds``. The bounds of a backing that is known exactly are the backing itself.
+    anywhere: ClassVar = False
+
+    @property
+    def least(self) -> Self:
+        """What is there for sure."""
+        return self
+
+    @property
+    def most(self) -> Self:
+        """What may be there."""
+        return self
 
 
 NOTHING = Backing()
@@ -134,11 +149,6 @@ class Bounds:
     #: Whether there may also be something on hosts that ``most`` doesn't name.
     anywhere: bool = False
 
-    @classmethod
-    def exactly(cls, backing: Backing) -> Self:
-        """A backing that is known exactly."""
-        return cls(backing, backing)
-
 
 def between(
     note: Note, hosts: Iterable[HostUse], first: Moment, last: Moment, *, anywhere: bool = False
@@ -185,3 +195,163 @@ def tolerated(note: Note, hosts: Iterable[HostUse], *, is_running: bool) -> Boun
         Moment.RUNNING if is_open else Moment.SOON,
         Moment.RUNNING if is_running else prepared,
     )
+
+
+class Do(enum.IntEnum):
+    """What a step does, in the order in which steps are carried out. In brackets: its arguments.
+
+    What is too much goes first, and servers before what they use. Then everything is made that
+    servers need. The project gets access last.
+    """
+
+    #: (id of a Nova flavor, id of a project)
+    REVOKE = enum.auto()
+    #: All servers of a Nova flavor, however many there are. (a NovaFlavor)
+    DELETE_SERVERS = enum.auto()
+    #: (id of a server)
+    DELETE_SERVER = enum.auto()
+    #: With all of its inventories. (name of a class)
+    REMOVE_CLASS = enum.auto()
+    #: With all hosts in it. (a NovaAggregate)
+    REMOVE_AGGREGATE = enum.auto()
+    #: (id of a Nova flavor)
+    REMOVE_FLAVOR = enum.auto()
+    #: (name of a class)
+    MAKE_CLASS = enum.auto()
+    #: (a NovaAggregate)
+    MAKE_AGGREGATE = enum.auto()
+    SET_METADATA = enum.auto()
+    #: (a NovaFlavor)
+    REPLACE_FLAVOR = enum.auto()
+    MAKE_FLAVOR = enum.auto()
+    SET_SPECS = enum.auto()
+    #: (a NovaAggregate, names of hosts)
+    ADD_HOSTS = enum.auto()
+    #: (name of a host, name of a class, number of instances)
+    OFFER = enum.auto()
+    #: Not below what servers use. (name of a host, name of a class, number of instances)
+    LOWER = enum.auto()
+    #: On all other hosts. (name of a class, names of hosts)
+    CLOSE_OFFERS = enum.auto()
+    #: All other hosts are removed. (a NovaAggregate, names of hosts)
+    KEEP_HOSTS = enum.auto()
+    #: (id of a Nova flavor, id of a project)
+    GRANT = enum.auto()
+
+
+@dataclasses.dataclass(frozen=True)
+class Step:
+    """A request, or several that belong together."""
+
+    do: Do
+    args: tuple[Any, ...]
+    #: For people: the part of the backing that it is about, or what is wrong.
+    about: str = ""
+
+
+#: A backing that is known exactly, or bounds of one.
+Known = Backing | Bounds
+
+
+def steps(there: Known, to: Known) -> list[Step]:
+    """The steps from what is there to what is wanted.
+
+    What must be there, and perhaps isn't, is made. What may be there, and mustn't be, is removed.
+    """
+    return sorted([*in_nova(there, to), *in_placement(there, to)], key=lambda step: step.do)
+
+
+def in_nova(there: Known, to: Known) -> Iterator[Step]:
+    """The steps in Nova, in no order."""
+    yield from _missing_flavor(there.least.flavor, to.least.flavor)
+    yield from _missing_aggregate(there.least.aggregate, to.least.aggregate)
+    has, may = there.most.flavor, to.most.flavor
+    allowed = may.projects if may else frozenset()
+    if has:
+        for project_id in sorted(has.projects - allowed):
+            yield Step(Do.REVOKE, (has.id, project_id), project_id)
+        if has.projects and not allowed and there.most.servers is None:
+            yield Step(Do.DELETE_SERVERS, (has,))
+        if may is None:
+            yield Step(Do.REMOVE_FLAVOR, (has.id,))
+    for server_id in sorted(there.most.servers or ()) if not allowed else ():
+        yield Step(Do.DELETE_SERVER, (server_id,), server_id)
+    aggregate, kept = there.most.aggregate, to.most.aggregate
+    if aggregate and kept is None:
+        yield Step(Do.REMOVE_AGGREGATE, (aggregate,))
+    if aggregate and aggregate.id is not None and kept:
+        # Which hosts are too many isn't known if there may be any.
+        excess = [""] if there.anywhere else sorted(aggregate.hosts - kept.hosts)
+        yield from (Step(Do.KEEP_HOSTS, (aggregate, kept.hosts), host) for host in excess)
+
+
+def _missing_flavor(has: NovaFlavor | None, needs: NovaFlavor | None) -> Iterator[Step]:
+    if needs is None:
+        return
+    if has is None or has.id != needs.id:
+        yield Step(Do.MAKE_FLAVOR, (needs,))
+        return
+    wrong = [name for name in _FIXED if getattr(has, name) != getattr(needs, name)]
+    if wrong:
+        said = (f"{name} {getattr(has, name)} instead of {getattr(needs, name)}" for name in wrong)
+        yield Step(Do.REPLACE_FLAVOR, (needs,), ", ".join(said))
+    if wrong_specs := _wrong_keys(has.extra_specs, needs.extra_specs):
+        yield Step(Do.SET_SPECS, (needs,), wrong_specs)
+    for project_id in sorted(needs.projects - has.projects):
+        yield Step(Do.GRANT, (needs.id, project_id))
+
+
+#: What Nova can't change of a flavor.
+_FIXED = ("name", "vcpus", "ram", "disk", "ephemeral", "is_public")
+
+
+def _wrong_keys(has: Mapping[str, str], needs: Mapping[str, str]) -> str:
+    """The keys whose values aren't as they should be. Further keys are no matter of ours."""
+    return ", ".join(sorted(key for key, value in needs.items() if has.get(key) != value))
+
+
+def _missing_aggregate(has: NovaAggregate | None, needs: NovaAggregate | None) -> Iterator[Step]:
+    if needs is None:
+        return
+    if has is None or has.id is None:
+        yield Step(Do.MAKE_AGGREGATE, (needs,))
+        return
+    if wrong := _wrong_keys(has.metadata, needs.metadata):
+        yield Step(Do.SET_METADATA, (needs,), wrong)
+    if missing := sorted(needs.hosts - has.hosts):
+        yield Step(Do.ADD_HOSTS, (has, missing), ", ".join(missing))
+
+
+def in_placement(there: Known, to: Known) -> Iterator[Step]:
+    """The steps in Placement, in no order."""
+    cls = to.most.resource_class
+    if cls is None:
+        if there.most.resource_class:
+            yield Step(Do.REMOVE_CLASS, (there.most.resource_class,))
+        return
+    if to.least.resource_class and not there.least.resource_class:
+        yield Step(Do.MAKE_CLASS, (cls,), cls)
+    for provider, inventory in to.least.inventories.items():
+        has = there.least.inventories.get(provider)
+        if has != inventory:
+            do = Do.LOWER if _is_lower(inventory, has) else Do.OFFER
+            yield Step(do, (_host(provider), cls, inventory["total"]), provider)
+    if there.anywhere:
+        yield Step(Do.CLOSE_OFFERS, (cls, frozenset(map(_host, to.most.inventories))))
+        return
+    for provider in sorted(there.most.inventories.keys() - to.most.inventories.keys()):
+        yield Step(Do.LOWER, (_host(provider), cls, 0), provider)
+
+
+def _is_lower(inventory: Mapping[str, Any], than: Mapping[str, Any] | None) -> bool:
+    """Whether an inventory differs from another one only by having fewer instances."""
+    return (
+        than is not None
+        and inventory["total"] < than["total"]
+        and {**than, "total": inventory["total"]} == inventory
+    )
+
+
+def _host(provider: str) -> str:
+    """The hypervisor hostname of the host that one of Blazar's providers is for."""
+    return provider.removeprefix(backing_names.PROVIDER_PREFIX)

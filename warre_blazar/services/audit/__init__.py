@@ -20,7 +20,7 @@ from warre_blazar.domain.audit.differences import (
     in_both,
 )
 from warre_blazar.services.audit import looking, mending
-from warre_blazar.services.audit.looking import AuditReading
+from warre_blazar.services.audit.looking import Sight
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,18 +54,17 @@ class Audit:
     now: Callable[[], datetime.datetime]
     sleep: Callable[[float], None] = timer.sleep
 
-    def look(self) -> tuple[list[Difference], AuditReading]:
-        """Look twice, and return the differences that were found both times, and the last look.
+    def look(self) -> Sight:
+        """Look twice, and return the differences that were found both times.
 
         If the first look finds no difference, there is no second look.
         """
         first = looking.look(self.now(), self.patience, self.neighbors)
-        before = looking.differences(first)
-        if not before:
-            return [], first
+        if not first.differences:
+            return first
         self.sleep(times.AUDIT_PAUSE)
         second = looking.look(self.now(), self.patience, self.neighbors)
-        return in_both(before, looking.differences(second)), second
+        return Sight(in_both(first.differences, second.differences), second.away)
 
     def run(self, allowed: frozenset[Needs] = frozenset()) -> Result:
         """Find the differences, and mend those that may be mended.
@@ -73,18 +72,18 @@ class Audit:
         :param allowed: the permissions that the operator gave. A difference is mended if the
             permission that it needs is among them.
         """
-        differences, look = self.look()
-        todo = [difference for difference in differences if difference.rule.needs in allowed]
+        seen = self.look()
+        todo = [d for d in seen.differences if d.rule.needs in allowed]
         if not todo:
-            return Result(differences, [], {}, look.away)
+            return Result(seen.differences, [], {}, seen.away)
         mender = mending.Mender(
             self.now, self.server_patience, self.trust_grace, self.delete_lease, self.sleep
         )
         failures = mender.mend(todo)
-        left, last = self.look()
-        left_keys = {difference.key for difference in left}
+        last = self.look()
+        left_keys = {difference.key for difference in last.differences}
         mended = [difference for difference in todo if difference.key not in left_keys]
-        return Result(left, mended, failures, {**look.away, **last.away})
+        return Result(last.differences, mended, failures, {**seen.away, **last.away})
 
 
 #: So many differences are kept at most. A database refuses rows that are too large.
@@ -107,7 +106,7 @@ def keep_report(result: Result, at: datetime.datetime) -> None:
 def _finding(difference: Difference, result: Result, *, mended: bool) -> KeptDifference:
     rule = difference.rule
     return KeptDifference(
-        kind=difference.kind.value,
+        kind=difference.kind.label,
         subject=difference.subject,
         text=difference.text,
         meaning=rule.meaning,

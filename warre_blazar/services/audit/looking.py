@@ -2,7 +2,7 @@
 
 import dataclasses
 import datetime
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent import futures
 from typing import TypeVar
 
@@ -21,20 +21,15 @@ from warre_blazar.domain.audit.facts import (
     HaltedLease,
     InWindow,
     KnownHost,
-    LostNotices,
     NovaFacts,
-    Offered,
     PlacementFacts,
     Promised,
     SeenLease,
-    Taking,
-    TrustedLease,
     WithoutBooking,
 )
 from warre_blazar.domain.hosts import provider_trees
 from warre_blazar.domain.running import lease_states
 from warre_blazar.domain.running.lease import END_EVENT, START_EVENT, Lease
-from warre_blazar.domain.running.wanted import Backing
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import host_trees, nova, placement, trusts
 
@@ -54,44 +49,25 @@ class StockTypes:
 
 
 @dataclasses.dataclass(frozen=True)
-class Tables:
-    """The facts that were read from the database."""
+class Sight:
+    """What an audit has found at one moment."""
 
-    leases: Sequence[SeenLease]
-    halted: Sequence[HaltedLease]
-    #: Live reservations, except those whose leases a manager is working on.
-    bookings: Sequence[Booking]
-    standing: WithoutBooking
-    hosts: Sequence[KnownHost]
-    of_hosts: Sequence[Taking]
-    of_flavors: Sequence[Taking]
-    flavors: Sequence[Offered]
-    promises: Sequence[Promised]
-    in_windows: Sequence[InWindow]
-    orphan_events: int
-    lost_notices: Sequence[LostNotices]
-    trusts_in_use: Collection[str]
-    trusted_leases: Sequence[TrustedLease]
+    differences: Sequence[Difference]
+    #: Why a service couldn't be read, by the service's name.
+    away: Mapping[str, str]
 
 
 @dataclasses.dataclass(frozen=True)
-class AuditReading:
-    """All facts that were read at one moment. A field is None if its service didn't answer."""
+class _Answers:
+    """What was read from the services. A field is None if its service didn't answer."""
 
-    now: datetime.datetime
-    neighbors: StockTypes
-    tables: Tables
     nova: NovaFacts | None
     placement: PlacementFacts | None
     trusts: frozenset[str] | None
-    #: Why a service couldn't be read, by the service's name.
-    away: Mapping[str, str]
-    #: What Nova and Placement hold for a reservation, by the reservation's id.
-    backings: Mapping[str, Backing]
 
 
-def look(now: datetime.datetime, patience: _Patience, neighbors: StockTypes) -> AuditReading:
-    """Read Nova, Placement and Keystone, and then the tables.
+def look(now: datetime.datetime, patience: _Patience, neighbors: StockTypes) -> Sight:
+    """Read Nova, Placement and Keystone, and then the tables, and compare them.
 
     A note is written before anything is made in a service. So if the tables are read last, they
     have a note of everything that was read from the services.
@@ -99,19 +75,39 @@ def look(now: datetime.datetime, patience: _Patience, neighbors: StockTypes) -> 
     :raises oslo_db.exception.DBError: the database is unavailable, so nothing can be compared.
     """
     with session.reader() as db:
-        known_hosts = _hosts(db)
+        hosts = [KnownHost.of(host) for host in reservable_hosts.empty(db)]
     away: dict[str, str] = {}
     with futures.ThreadPoolExecutor(3) as pool:
         nova_answer = pool.submit(_nova)
-        placement_answer = pool.submit(_placement, [host.hypervisor for host in known_hosts])
+        placement_answer = pool.submit(_placement, [host.hypervisor for host in hosts])
         keystone_answer = pool.submit(trusts.of_service_user)
-    nova_facts = _result(nova_answer, away)
-    placement_facts = _result(placement_answer, away)
-    trust_ids = _result(keystone_answer, away)
-    seen = cloud_side.actual(nova_facts, placement_facts)
+    answers = _Answers(
+        _result(nova_answer, away), _result(placement_answer, away), _result(keystone_answer, away)
+    )
     with session.reader() as db:
-        tables = _tables(db, now, patience, neighbors, set(seen), known_hosts)
-    return AuditReading(now, neighbors, tables, nova_facts, placement_facts, trust_ids, away, seen)
+        read_leases = lease_rows.read(db, lease_rows.unsettled(db, now))
+        leases = [_seen(lease, now, patience) for lease in read_leases]
+        worked_on = {lease.id for lease in leases if lease.is_worked_on}
+        busy = {r.id for lease in read_leases if lease.id in worked_on for r in lease.reservations}
+        of_leases = list(table_side.compare_leases(leases, now))
+        lost = {d.subject for d in of_leases if d.kind is DifferenceKind.LEASE_STATE_LOST}
+        bookings = audit.live_bookings(db)
+        # If a lease must be ended or deleted, only the lease is reported, and not its reservations
+        # too.
+        left_alone = busy | {b.reservation_id for b in bookings if b.lease_id in lost}
+        bookings = [b for b in bookings if b.lease_id not in worked_on | lost]
+        found = [
+            *of_leases,
+            *table_side.halted_leases(_halted(db, now, neighbors), neighbors.are_exact),
+            *table_side.compare_bookings(bookings),
+            *table_side.compare_promises(_stale_promises(db)),
+            *table_side.booked_in_windows(_in_windows(db, now, busy)),
+            *table_side.orphan_events(audit.orphan_event_count(db)),
+            *table_side.lost_notices(deliveries.given_up(db)),
+            *_oversold(db, now, hosts, answers.placement),
+            *_in_the_cloud(db, now, bookings, left_alone, answers),
+        ]
+    return Sight(found, away)
 
 
 def _result(answer: "futures.Future[T]", away: dict[str, str]) -> T | None:
@@ -143,51 +139,46 @@ def _placement(hypervisors: Sequence[str]) -> PlacementFacts:
     )
 
 
-def _hosts(db: Session) -> list[KnownHost]:
-    return [KnownHost.of(host) for host in reservable_hosts.empty(db)]
+def _halted(db: Session, now: datetime.datetime, neighbors: StockTypes) -> list[HaltedLease]:
+    """The leases of stock types on which nobody can be working any more."""
+    return [
+        lease
+        for lease in audit.halted_leases(db)
+        if (now - lease.written).total_seconds() > neighbors.patience(len(lease.reservations))
+    ]
 
 
-def _tables(
+def _oversold(
     db: Session,
     now: datetime.datetime,
-    patience: _Patience,
-    neighbors: StockTypes,
-    present: Collection[str],
-    known_hosts: Sequence[KnownHost],
-) -> Tables:
-    read_leases = lease_rows.read(db, lease_rows.unsettled(db, now))
-    leases = [_seen(lease, now, patience) for lease in read_leases]
-    bookings = audit.live_bookings(db)
-    worked_on = {lease.id for lease in leases if lease.is_worked_on}
-    lost = {
-        d.subject
-        for d in table_side.compare_leases(leases, now)
-        if d.kind is DifferenceKind.LEASE_STATE_LOST
-    }
-    busy = {r.id for lease in read_leases if lease.id in worked_on for r in lease.reservations}
+    hosts: Sequence[KnownHost],
+    placement_facts: PlacementFacts | None,
+) -> Iterator[Difference]:
+    """Find flavors and hosts of which more is booked than there is."""
     of_hosts, of_flavors = audit.taken(db, now)
-    return Tables(
-        leases=leases,
-        halted=[
-            lease
-            for lease in audit.halted_leases(db)
-            if (now - lease.written).total_seconds() > neighbors.patience(len(lease.reservations))
-        ],
-        # If a lease must be ended or deleted, only the lease is reported, and not its reservations
-        # too.
-        bookings=[b for b in bookings if b.lease_id not in worked_on | lost],
-        standing=_standing(db, now, present, busy | _reservation_ids(bookings, lost)),
-        hosts=known_hosts,
-        of_hosts=of_hosts,
-        of_flavors=of_flavors,
-        flavors=audit.offered(db),
-        promises=_stale_promises(db),
-        in_windows=_in_windows(db, now, busy),
-        orphan_events=audit.orphan_event_count(db),
-        lost_notices=deliveries.given_up(db),
-        trusts_in_use=trusts_in_use(db),
-        trusted_leases=audit.trusted_leases(db),
-    )
+    yield from overselling.oversold_flavors(audit.offered(db), of_flavors, now)
+    known = overselling.with_actual_capacities(hosts, placement_facts)
+    yield from overselling.oversold_hosts(known, of_hosts, now)
+    if placement_facts is not None:
+        yield from overselling.shrunk_hosts(hosts, placement_facts)
+
+
+def _in_the_cloud(
+    db: Session,
+    now: datetime.datetime,
+    bookings: Sequence[Booking],
+    left_alone: set[str],
+    answers: _Answers,
+) -> Iterator[Difference]:
+    """Compare reservations and leases with what Nova, Placement and Keystone have."""
+    seen = cloud_side.actual(answers.nova, answers.placement)
+    services = zip(cloud_side.BOTH, (answers.nova, answers.placement), strict=True)
+    sides = [side for side, facts in services if facts is not None]
+    yield from cloud_side.compare(bookings, seen, sides)
+    yield from cloud_side.strays(bookings, _standing(db, now, seen, left_alone), seen)
+    if answers.trusts is not None:
+        yield from cloud_side.compare_trusts(trusts_in_use(db), answers.trusts)
+        yield from cloud_side.compare_leases(audit.trusted_leases(db), answers.trusts)
 
 
 def _in_windows(db: Session, now: datetime.datetime, busy: Collection[str]) -> list[InWindow]:
@@ -223,11 +214,6 @@ def _stale_promises(db: Session) -> list[Promised]:
         for promise in promises.pending(db)
         if promise.age > times.AUDIT_LEAVES_PROMISES
     ]
-
-
-def _reservation_ids(bookings: Sequence[Booking], lease_ids: set[str]) -> set[str]:
-    """The ids of the reservations that belong to the given leases."""
-    return {b.reservation_id for b in bookings if b.lease_id in lease_ids}
 
 
 def _seen(lease: Lease, now: datetime.datetime, patience: _Patience) -> SeenLease:
@@ -277,30 +263,3 @@ def _standing(
         over=frozenset(i for i, (is_ours, status) in statuses.items() if status == "deleted"),
         leftovers=frozenset(set(notes) - being_tidied - busy),
     )
-
-
-def differences(seen: AuditReading) -> list[Difference]:
-    """All differences between the facts of a look."""
-    tables = seen.tables
-    differences = [
-        *table_side.compare_leases(tables.leases, seen.now),
-        *table_side.halted_leases(tables.halted, seen.neighbors.are_exact),
-        *table_side.compare_bookings(tables.bookings),
-        *table_side.compare_promises(tables.promises),
-        *table_side.booked_in_windows(tables.in_windows),
-        *table_side.orphan_events(tables.orphan_events),
-        *table_side.lost_notices(tables.lost_notices),
-        *overselling.oversold_flavors(tables.flavors, tables.of_flavors, seen.now),
-    ]
-    actual = overselling.with_actual_capacities(tables.hosts, seen.placement)
-    differences += overselling.oversold_hosts(actual, tables.of_hosts, seen.now)
-    services = zip(cloud_side.BOTH, (seen.nova, seen.placement), strict=True)
-    sides = [side for side, facts in services if facts is not None]
-    differences += cloud_side.compare(tables.bookings, seen.backings, sides)
-    if seen.placement is not None:
-        differences += overselling.shrunk_hosts(tables.hosts, seen.placement)
-    differences += cloud_side.strays(tables.bookings, tables.standing, seen.backings)
-    if seen.trusts is not None:
-        differences += cloud_side.compare_trusts(tables.trusts_in_use, seen.trusts)
-        differences += cloud_side.compare_leases(tables.trusted_leases, seen.trusts)
-    return differences

@@ -35,28 +35,18 @@ _NOBODY = "unknown"
 _CHANGED = "What was found has changed meanwhile; run the audit again"
 
 
+@dataclasses.dataclass(frozen=True)
 class Mender:
     """Mends differences, one after the other."""
 
-    def __init__(
-        self,
-        now: Callable[[], datetime.datetime],
-        server_patience: float,
-        trust_grace: float,
-        delete_lease: Callable[[str], None],
-        sleep: Callable[[float], None] = timer.sleep,
-    ) -> None:
-        """
-        :param server_patience: seconds to wait until servers are deleted.
-        :param trust_grace: the seconds within which a trust that is made for a booking appears in
-            the tables.
-        :param delete_lease: lets a manager delete a lease, whose id is the argument.
-        """
-        self._now = now
-        self._server_patience = server_patience
-        self._trust_grace = trust_grace
-        self._delete_lease = delete_lease
-        self._sleep = sleep
+    now: Callable[[], datetime.datetime]
+    #: Seconds to wait until servers are deleted.
+    server_patience: float
+    #: The seconds within which a trust that is made for a booking appears in the tables.
+    trust_grace: float
+    #: Lets a manager delete a lease, whose id is the argument.
+    delete_lease: Callable[[str], None]
+    sleep: Callable[[float], None] = timer.sleep
 
     def mend(self, differences: Sequence[Difference]) -> dict[tuple[object, str], str]:
         """Mend the differences that can be mended.
@@ -96,7 +86,7 @@ class Mender:
             else:
                 lease_writes.give_up(db, lease.id, lease.status)
         if not is_half_made:
-            self._delete_lease(lease.id)
+            self.delete_lease(lease.id)
             return
         for reservation_id in lease.reservations:
             # Blazar names the Nova flavor after the reservation.
@@ -133,9 +123,8 @@ class Mender:
                 backing.note_aggregate(db, reservation.reservation_id, note.aggregate_id)
 
     def _open(self, difference: Difference) -> None:
-        with session.reader() as db:
-            is_active = _is_active(db, difference.subject)
-        if not is_active:
+        booking = _booking(difference.subject)
+        if booking is None or booking.status != cloud_side.ACTIVE:
             raise session.RowChanged
         backing.open_to_project(difference.subject)
 
@@ -159,14 +148,8 @@ class Mender:
         after = _booking(remedy.reservation_id)
         if after is None:
             # What was made again must not stay.
-            session.change(
-                backings.note_removal,
-                before.reservation_id,
-                before.note.project_id,
-                before.note.nova_flavor,
-                self._now(),
-            )
-            backing.remove_or_leave(before.reservation_id, self._server_patience)
+            self._note(before.reservation_id, before.note.nova_flavor)
+            backing.remove_or_leave(before.reservation_id, self.server_patience)
         elif (after.status, after.places) != (before.status, before.places):
             # The reconciler opens the reservation on its present hosts, and only there.
             session.change(backings.half_close, before.reservation_id)
@@ -187,7 +170,7 @@ class Mender:
         """
         self._note(reservation_id, nova_flavor)
         backing.remove_hidden_servers(reservation_id)
-        backing.remove(reservation_id, self._server_patience)
+        backing.remove(reservation_id, self.server_patience)
 
     def _note(self, reservation_id: str, nova_flavor: str | None = None) -> None:
         """Write that a reservation's backing is to be removed, even if it has no note.
@@ -201,10 +184,10 @@ class Mender:
         with session.writer() as db:
             noted = instance_reservations.nova_flavor_id(db, reservation_id)
             flavor_id = nova_flavor or noted or backing_names.nova_flavor_id(reservation_id)
-            backings.note_removal(db, reservation_id, _NOBODY, flavor_id, self._now())
+            backings.note_removal(db, reservation_id, _NOBODY, flavor_id, self.now())
 
     def _unused_trusts(self, difference: Difference) -> None:
-        self._sleep(self._trust_grace)
+        self.sleep(self.trust_grace)
         with session.writer() as db:
             unused = difference.details - looking.trusts_in_use(db)
             lease_writes.forget_trusts(db, unused)
@@ -250,8 +233,3 @@ def _alive(db: Session, reservation_id: str) -> Reservation:
     if reservation is None or audit.statuses(db, {reservation_id})[reservation_id][1] == _OVER:
         raise session.RowChanged
     return reservation
-
-
-def _is_active(db: Session, reservation_id: str) -> bool:
-    """Whether the reservation is ours and active."""
-    return audit.statuses(db, {reservation_id}).get(reservation_id) == (True, "active")

@@ -20,7 +20,7 @@ from warre_blazar.domain.booking.reservation import Reservation
 from warre_blazar.domain.etags import NOT_SAID, Shown
 from warre_blazar.domain.flavors.flavor import Flavor
 from warre_blazar.errors import exceptions
-from warre_blazar.services.booking import finding_room, shrinking
+from warre_blazar.services.booking import finding_room
 from warre_blazar.services.booking.quotas import Quota, QuotaStanding
 
 
@@ -34,8 +34,8 @@ class ProposedChange:
     count: int
     conditions: BookingConditions
     now: datetime.datetime
-    #: For a running reservation that gives up instances: where the remaining instances stay.
-    shrunk: shrinking.Shrunk | None = None
+    #: For a running reservation that gives up instances: those that it keeps, by host id.
+    shrunk: Mapping[str, int] | None = None
     #: Whether the caller writes the new time in the same transaction. Otherwise Blazar writes it
     #: later or never, so the reservation needs room at both times.
     at_once: bool = False
@@ -94,7 +94,7 @@ def decide(
     state, stays = _state_refusals(db, reservation, change)
     held: Mapping[str, int] = allocations.allocated(db, reservation.reservation_id)
     if change.shrunk:
-        held = change.shrunk.kept
+        held = change.shrunk
     growing = {reservation.reservation_id: reservation.amount}
     standing = quota.standing(db, growing) if quota else None
     outcome = ChangeDecision(

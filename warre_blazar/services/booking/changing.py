@@ -181,7 +181,7 @@ def foresee(
             shrunk = shrinking.foreseen(reservation.reservation_id, count)
         except exceptions.InvalidState as error:
             refusals.append(error)
-            shrunk = shrinking.Shrunk(placing.kept(held, {}, count))
+            shrunk = placing.kept(held, {}, count)
         change = dataclasses.replace(change, shrunk=shrunk)
 
     def look(quota: Quota | None) -> ChangeDecision:

@@ -21,8 +21,7 @@ from warre_blazar.db.running import backings
 from warre_blazar.domain.hosts import placing
 from warre_blazar.domain.running import backing_names
 from warre_blazar.domain.running.backing import Note
-from warre_blazar.domain.running.steps import steps
-from warre_blazar.domain.running.wanted import Bounds, HostUse, Moment, wanted
+from warre_blazar.domain.running.wanted import HostUse, Moment, steps, wanted
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import placement
 from warre_blazar.services.running import backing
@@ -30,19 +29,12 @@ from warre_blazar.services.running import backing
 LOG = logging.getLogger(__name__)
 
 
-@dataclasses.dataclass(frozen=True)
-class Shrunk:
-    """The hosts that a reservation keeps when it gets fewer instances."""
-
-    #: Instances by host id.
-    kept: Mapping[str, int]
-
-
 @contextlib.contextmanager
-def shrunk(reservation_id: str, count: int) -> Iterator[Shrunk]:
+def shrunk(reservation_id: str, count: int) -> Iterator[Mapping[str, int]]:
     """Lower a running reservation's inventories, so that they add up to ``count`` instances.
 
-    The body of the ``with`` statement must write the new count. If the body fails, the inventories
+    The ``with`` statement gets the numbers of instances that the reservation keeps, by host id. The
+    body of the ``with`` statement must write the new count. If the body fails, the inventories
     are raised again to their former values.
 
     :raises InvalidState: the reservation has more than ``count`` servers, or is being started or
@@ -53,22 +45,22 @@ def shrunk(reservation_id: str, count: int) -> Iterator[Shrunk]:
     try:
         kept = _kept(reservation_id, hosts, count)
         _lower_inventories(note, hosts, kept)
-        yield Shrunk(kept)
+        yield kept
     finally:
         # This brings everything to what the database says: the new count, or the old count after a
         # failure.
         _reopen(reservation_id)
 
 
-def foreseen(reservation_id: str, count: int) -> Shrunk:
-    """The hosts that a running reservation would keep. Nothing is lowered.
+def foreseen(reservation_id: str, count: int) -> Mapping[str, int]:
+    """What a running reservation would keep: numbers of instances by host id. Nothing is lowered.
 
     :raises InvalidState: the reservation has more than ``count`` servers.
     :raises ServiceUnavailable, ServiceRefused:
     """
     with session.reader() as db:
         hosts = allocations.hosts_of(db, reservation_id)
-    return Shrunk(_kept(reservation_id, hosts, count))
+    return _kept(reservation_id, hosts, count)
 
 
 def _half_close(db: Session, reservation_id: str) -> tuple[Note, Sequence[HostUse]]:
@@ -117,7 +109,7 @@ def _lower_inventories(note: Note, hosts: Sequence[HostUse], kept: Mapping[str, 
         present, inventories=wanted(note, left, Moment.RUNNING).inventories
     )
     try:
-        backing.carry_out(steps(Bounds.exactly(present), Bounds.exactly(lowered)))
+        backing.carry_out(steps(present, lowered))
     except placement.ClassInUse as error:
         raise exceptions.InvalidState(
             texts.refusals.SERVER_CREATED(reservation=note.reservation_id)

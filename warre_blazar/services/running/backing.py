@@ -34,16 +34,17 @@ from warre_blazar.domain.records.changes import Change, ChangeKind
 from warre_blazar.domain.running import backing_names
 from warre_blazar.domain.running.backing import Note, Phase
 from warre_blazar.domain.running.execution import START
-from warre_blazar.domain.running.steps import Do, Step, steps
 from warre_blazar.domain.running.wanted import (
     NOTHING,
-    Bounds,
+    Do,
     HostUse,
     Moment,
     NovaAggregate,
     NovaFlavor,
+    Step,
     between,
     noted,
+    steps,
     wanted,
 )
 from warre_blazar.errors import exceptions
@@ -70,26 +71,16 @@ def carry_out(todo: Iterable[Step], patience: float = 0) -> None:
     :raises ServiceUnavailable, ServiceRefused: the steps that remain can be carried out later.
     """
     calls = _CALLS | {Do.DELETE_SERVERS: functools.partial(_delete_servers, patience=patience)}
-    for is_side_by_side, group in itertools.groupby(todo, lambda step: step.do in _SIDE_BY_SIDE):
-        requests = [functools.partial(calls[step.do], *step.args) for step in group]
-        if is_side_by_side:
-            _side_by_side(requests)
-        else:
+    # When this block is left, no request is under way any more.
+    with futures.ThreadPoolExecutor(_AT_ONCE) as pool:
+        for is_side_by_side, group in itertools.groupby(todo, lambda s: s.do in _SIDE_BY_SIDE):
+            requests = [functools.partial(calls[step.do], *step.args) for step in group]
+            if is_side_by_side:
+                for running in [pool.submit(request) for request in requests]:
+                    running.result()
+                continue
             for request in requests:
                 request()
-
-
-def _side_by_side(requests: Sequence[Callable[[], None]]) -> None:
-    """Send requests that don't depend on each other, several at a time.
-
-    When this function returns or raises, no request is under way any more.
-
-    :raises: the error of the first one in ``requests`` that has failed.
-    """
-    with futures.ThreadPoolExecutor(_AT_ONCE) as pool:
-        running = [pool.submit(request) for request in requests]
-    for each in running:
-        each.result()
 
 
 def _make_aggregate(aggregate: NovaAggregate) -> None:
@@ -154,7 +145,6 @@ _CALLS: dict[Do, Callable[..., None]] = {
     Do.OFFER: placement.offer,
     Do.LOWER: placement.lower,
     Do.CLOSE_OFFERS: placement.close_offers,
-    Do.REMOVE_HOST: nova.remove_host,
     Do.KEEP_HOSTS: nova.keep_hosts,
     Do.GRANT: nova.grant,
 }
@@ -187,8 +177,13 @@ def make_planned(reservation_id: str, given_up: datetime.datetime | None = None)
     note = session.change(_begin_making, reservation_id, given_up)
     if note is None:
         return
-    with _noting_late_answers(reservation_id):
-        carry_out(steps(noted(note), Bounds.exactly(wanted(note, (), Moment.SOON))))
+    try:
+        carry_out(steps(noted(note), wanted(note, (), Moment.SOON)))
+    except exceptions.WarreError as error:
+        is_late = isinstance(error, exceptions.ServiceTimedOut)
+        until = timeutils.utcnow() + times.ANSWER_MAY_BE_LATE if is_late else None
+        session.change(backings.set_late, reservation_id, until)
+        raise
     session.change(backings.finish_making, reservation_id)
 
 
@@ -201,18 +196,6 @@ def _begin_making(
     if note is None or note.shape is None:
         return None
     return note if backings.begin_making(db, reservation_id, until, given_up) else None
-
-
-@contextlib.contextmanager
-def _noting_late_answers(reservation_id: str) -> Iterator[None]:
-    """Write whether a service may still carry out a request, if the body fails."""
-    try:
-        yield
-    except exceptions.WarreError as error:
-        is_late = isinstance(error, exceptions.ServiceTimedOut)
-        until = timeutils.utcnow() + times.ANSWER_MAY_BE_LATE if is_late else None
-        session.change(backings.set_late, reservation_id, until)
-        raise
 
 
 @contextlib.contextmanager
@@ -293,7 +276,7 @@ def grant(reservation_id: str, prepared: Places) -> None:
     if note.phase is Phase.CLOSING or (note.phase is Phase.OPEN and not prepared):
         return
     there, to = (wanted(note, prepared, m) for m in (Moment.STARTING, Moment.RUNNING))
-    carry_out(steps(Bounds.exactly(there), Bounds.exactly(to)))
+    carry_out(steps(there, to))
     if not session.change(_finish_opening, reservation_id, prepared):
         LOG.info("Reservation %s has moved or is being removed", reservation_id)
 
@@ -361,7 +344,7 @@ def _remove(note: Note, patience: float) -> None:
 
 
 def _removal(note: Note) -> list[Step]:
-    return steps(noted(note), Bounds.exactly(NOTHING))
+    return steps(noted(note), NOTHING)
 
 
 def evict(reservation_id: str, patience: float) -> None:

@@ -4,8 +4,7 @@ import dataclasses
 from collections.abc import Iterable
 
 from warre_blazar.domain.running import backing_names
-from warre_blazar.domain.running.steps import Do, Step
-from warre_blazar.domain.running.wanted import Backing, NovaAggregate, NovaFlavor
+from warre_blazar.domain.running.wanted import Backing, Do, NovaAggregate, NovaFlavor, Step
 
 
 class Gone(Exception):
@@ -65,9 +64,6 @@ class ModelCloud:
 
     def _add_hosts(self, aggregate: NovaAggregate, hosts: list[str]) -> None:
         self._set_hosts(self._aggregate.hosts.union(hosts))
-
-    def _remove_host(self, aggregate: NovaAggregate, host: str) -> None:
-        self._set_hosts(self._aggregate.hosts - {host})
 
     def _keep_hosts(self, aggregate: NovaAggregate, hosts: frozenset[str]) -> None:
         if self.backing.aggregate:

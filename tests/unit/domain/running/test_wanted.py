@@ -11,17 +11,19 @@ from tests.unit.domain import shapes
 from tests.unit.domain.running.model_cloud import ModelCloud, can_carry_out
 from warre_blazar.domain.running import backing_names
 from warre_blazar.domain.running.backing import Note, Phase
-from warre_blazar.domain.running.steps import Do, Step, steps
 from warre_blazar.domain.running.wanted import (
     NOTHING,
     Backing,
     Bounds,
+    Do,
     HostUse,
     Moment,
     NovaAggregate,
     NovaFlavor,
+    Step,
     between,
     noted,
+    steps,
     tolerated,
     wanted,
 )
@@ -98,7 +100,7 @@ def bare(backing: Backing, like: Backing) -> Backing:
 
 def is_reached(backing: Backing, to: Backing) -> bool:
     """Whether everything is as wanted, and nothing is left to do."""
-    nothing_left = steps(Bounds.exactly(backing), Bounds.exactly(to)) == []
+    nothing_left = steps(backing, to) == []
     assert nothing_left == (bare(backing, to) == to)
     return nothing_left
 
@@ -109,16 +111,16 @@ def test_steps_lead_to_what_is_wanted_after_any_interruption(
 ):
     to = wanted(NOTE, held, moment)
     cloud = ModelCloud(seen)
-    todo = steps(Bounds.exactly(seen), Bounds.exactly(to))
+    todo = steps(seen, to)
     cloud.carry_out(todo[: data.draw(st.integers(0, len(todo)))])
-    cloud.carry_out(steps(Bounds.exactly(cloud.backing), Bounds.exactly(to)))
+    cloud.carry_out(steps(cloud.backing, to))
     assert is_reached(cloud.backing, to)
 
 
 @given(backings(), hosts, moments)
 def test_steps_can_be_repeated(seen: Backing, held: list[HostUse], moment: Moment):
     to = wanted(NOTE, held, moment)
-    todo = steps(Bounds.exactly(seen), Bounds.exactly(to))
+    todo = steps(seen, to)
     once, twice = ModelCloud(seen), ModelCloud(seen)
     once.carry_out(todo)
     twice.carry_out(step for step in todo for _ in range(2))
@@ -180,7 +182,7 @@ def test_steps_from_the_note_lead_to_what_is_wanted(
     note, held, there = scene
     to = wanted(note, held, moment)
     cloud = ModelCloud(there)
-    cloud.carry_out(steps(noted(note, held), Bounds.exactly(to)))
+    cloud.carry_out(steps(noted(note, held), to))
     assert is_reached(cloud.backing, to)
 
 
@@ -190,12 +192,12 @@ def test_project_gets_access_last_and_loses_it_first(
 ):
     """In each moment of the work, a project that has access finds all that its servers need."""
     note, held, _ = scene
-    to = Bounds.exactly(wanted(note, held, Moment.RUNNING))
+    to = wanted(note, held, Moment.RUNNING)
     opening = steps(noted(note, held), to)
     part = opening[: data.draw(st.integers(0, len(opening)))]
     if any(step.do is Do.GRANT for step in part):
         assert part == opening
-    removal = steps(noted(note, held), Bounds.exactly(NOTHING))
+    removal = steps(noted(note, held), NOTHING)
     kinds = [step.do for step in removal]
     if Do.REVOKE in kinds:
         assert kinds[:2] == [Do.REVOKE, Do.DELETE_SERVERS]
@@ -207,7 +209,7 @@ def test_start_sends_no_request_about_what_was_made_ahead():
     prepared = steps(noted(NOTE, held), to)
     assert [step.do for step in prepared] == [Do.ADD_HOSTS, Do.OFFER, Do.OFFER]
     there, running = (wanted(NOTE, held, m) for m in (Moment.STARTING, Moment.RUNNING))
-    granted = steps(Bounds.exactly(there), Bounds.exactly(running))
+    granted = steps(there, running)
     assert granted == [Step(Do.GRANT, ("a-flavor", "ours"))]
 
 
@@ -224,7 +226,7 @@ def test_fewer_instances_only_lower_inventories():
     fewer = wanted(NOTE, [HostUse("1", "a", "a.example", 1)], Moment.RUNNING)
     before = wanted(NOTE, held, Moment.RUNNING)
     after = dataclasses.replace(before, inventories=fewer.inventories)
-    todo = steps(Bounds.exactly(before), Bounds.exactly(after))
+    todo = steps(before, after)
     cls = backing_names.resource_class(ID)
     assert [(step.do, step.args) for step in todo] == [
         (Do.LOWER, ("a.example", cls, 1)),
@@ -239,13 +241,13 @@ def test_what_is_wanted_is_always_tolerated(phase: Phase, is_running: bool):
     held = [HostUse("1", "a", "a.example", 2)]
     moment = Moment.RUNNING if is_running else Moment.SOON
     to = tolerated(note, held, is_running=is_running)
-    assert steps(Bounds.exactly(wanted(note, held, moment)), to) == []
+    assert steps(wanted(note, held, moment), to) == []
 
 
 @given(noted_clouds())
 def test_planned_reservation_has_nothing_to_remove(scene: tuple[Note, list[HostUse], Backing]):
     note, held, _ = scene
-    todo = steps(noted(note, held), Bounds.exactly(NOTHING))
+    todo = steps(noted(note, held), NOTHING)
     assert (todo == []) == (note.phase is Phase.PLANNED)
 
 
