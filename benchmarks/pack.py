@@ -300,7 +300,7 @@ RULES: dict[str, Rule] = {
     "fullest at its peak": fullest_at_its_peak,
     "best fit in time": chosen,
     AGAIN: placing_again(PRODUCT),
-    "without limits": placing_again(MoveLimits(10**6, 10**6)),
+    "without limits": placing_again(MoveLimits(10**6, 10**6, 10**6)),
     CP_SAT: solved,
 }
 

@@ -21,21 +21,21 @@ from warre_blazar.domain.moves import must_move
 from warre_blazar.domain.moves.must_move import Movable, MovablesOnHost, WayIn
 from warre_blazar.domain.timeline import Levels, Span
 
-#: How many hosts a plan looks at to find one that others could leave for a reservation.
-BREADTH = 12
-#: After so many reservations, a plan vacates no further host. To look for places for so many takes
-#: a usual machine two seconds.
-_MOST_PLANNED = 5000
-
 
 @dataclasses.dataclass(frozen=True)
 class MoveLimits:
-    """How much may be done to make room for one booking."""
+    """How much may be done to make room for one booking.
+
+    What is looked at is counted, and not timed, so that a decision doesn't depend on how busy the
+    machine is. With the usual limits, a usual machine takes at most a quarter of a second.
+    """
 
     #: How many reservations may be moved.
     moves: int
+    #: After so many reservations, plans vacate no further host.
+    planned: int = 200
     #: How many hosts a plan looks at to find one that others could leave for a reservation.
-    breadth: int = BREADTH
+    breadth: int = 12
 
 
 @dataclasses.dataclass(frozen=True)
@@ -82,12 +82,9 @@ class MovableHosts:
     """All hosts, with everything that is booked on them, and the reservations that can move."""
 
     def __init__(
-        self, hosts: Iterable[BookableHost], movables: Iterable[Movable], breadth: int = BREADTH
+        self, hosts: Iterable[BookableHost], movables: Iterable[Movable], limits: MoveLimits
     ) -> None:
-        """
-        :param breadth: as in ``MoveLimits``.
-        """
-        self.breadth = breadth
+        self.limits = limits
         self.hosts = {host.id: host for host in hosts}
         self._on: dict[str, list[Movable]] = collections.defaultdict(list)
         self._sorted: dict[str, Sequence[Movable]] = {}
@@ -179,7 +176,10 @@ class MovableHosts:
             count, among = wanted.hosts[source], wanted.among
             avoided = wanted.closed_when_leaving(source)
             others = (i for i in self.fullest(wanted.request) if i in among and i not in avoided)
-            ways = (self._way_in(i, wanted, count) for i in itertools.islice(others, self.breadth))
+            ways = (
+                self._way_in(i, wanted, count)
+                for i in itertools.islice(others, self.limits.breadth)
+            )
             # Instances that may be on several hosts aren't worth the search.
             found = list(filter(None, ways)) if count == 1 or wanted.affinity else []
             self._ways_in[key] = found
@@ -310,7 +310,7 @@ class MovePlan:
         #: For how many reservations a place was looked for.
         self.planned = 0
         for source in sources:
-            if self.planned >= _MOST_PLANNED:
+            if self.planned >= site.limits.planned:
                 break
             if source not in self._added and source not in self._settled and site.on(source):
                 moves = self.moves[source] = []

@@ -5,7 +5,6 @@ free once the reservations that overlap it have left a host, so is each part of 
 """
 
 import datetime
-import itertools
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
@@ -27,12 +26,11 @@ from warre_blazar.domain.moves.move_plans import (
 from warre_blazar.domain.moves.must_move import Movable, MovablesOnHost
 from warre_blazar.domain.timeline import Span
 
-#: How many hosts may be vacated. To make plans for more would take seconds.
-_MOST_HOSTS = 64
 #: After so many steps, an answer such as free slots or offers shows only what is free without
 #: moves. To plan where a reservation could go is a step, and so is to look at a vacated host for a
 #: request. A usual machine takes so many in about a second. Steps are counted, and not time, so
-#: that an answer doesn't depend on how busy the machine is. Bookings aren't limited by them.
+#: that an answer doesn't depend on how busy the machine is. A booking has limits of its own
+#: (``MoveLimits``).
 _MOST_STEPS = 3000
 
 
@@ -54,8 +52,8 @@ class RoomByMoves:
         :param hosts: all hosts, with everything that is booked on them from now on.
         :param movables: the reservations that can be moved.
         """
-        self._site = MovableHosts(hosts, movables, limits.breadth)
-        self._moves = limits.moves
+        self._site = MovableHosts(hosts, movables, limits)
+        self._limits, self._moves = limits, limits.moves
         self._plans: dict[tuple[tuple[str, ...], bool, bool], MovePlan] = {}
         self._free: dict[tuple[object, ...], FreeSpans] = {}
         # Hosts that some reservations have left, by host id and the ids of the reservations. What
@@ -311,11 +309,17 @@ class RoomByMoves:
     def _sources(self, request: PlacementRequest, among: Collection[str]) -> list[str]:
         """The hosts that may be vacated for a request, the emptiest first.
 
+        All but the last one have fewer than ``MoveLimits.planned`` movable reservations together.
         They don't depend on the time of a booking, so that what is shown can be booked.
         """
-        wanted = set(among)
-        emptiest = reversed(self._site.fullest(request))
-        return list(itertools.islice((i for i in emptiest if i in wanted), _MOST_HOSTS))
+        wanted, sources, planned = set(among), [], 0
+        for host_id in reversed(self._site.fullest(request)):
+            if planned >= self._limits.planned:
+                break
+            if host_id in wanted and (there := self._site.there(host_id)):
+                planned += len(there)
+                sources.append(host_id)
+        return sources
 
     def _plan(self, *sources: str, closed: bool = False, smallest_first: bool = False) -> MovePlan:
         """

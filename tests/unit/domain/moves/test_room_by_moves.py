@@ -39,16 +39,23 @@ BEGUN = st.sets(st.sampled_from([f"r{number}" for number in range(9)]), max_size
 
 
 @settings(deadline=None)
-@given(scene.sites(), BEGUN, st.integers(1, 8), st.integers(1, 3), AFFINITIES, st.integers(0, 4))
-def test_time_can_be_booked_if_and_only_if_it_is_shown(site, begun, vcpus, count, affinity, moves):
+@given(
+    scene.sites(),
+    BEGUN,
+    st.integers(1, 8),
+    st.integers(1, 3),
+    AFFINITIES,
+    st.builds(MoveLimits, st.integers(0, 4), st.sampled_from([1, 3, 200])),
+)
+def test_time_can_be_booked_if_and_only_if_it_is_shown(site, begun, vcpus, count, affinity, limits):
     hosts, movables = site_of(site, begun)
-    vacating, request = RoomByMoves(hosts, movables, MoveLimits(moves)), scene.request(vcpus)
+    vacating, request = RoomByMoves(hosts, movables, limits), scene.request(vcpus)
     shown = placing.free_spans(hosts, request, count, WINDOW, affinity)
     shown += vacating.spans(request, count, EVERYWHERE, WINDOW, affinity)
     for each in EVERY_SPAN:
         wanted = Wanted(request, count, each, packing=Packing(affinity=affinity))
         # Each booking is decided with what is read then.
-        afresh = RoomByMoves(hosts, movables, MoveLimits(moves))
+        afresh = RoomByMoves(hosts, movables, limits)
         assert fits(hosts, afresh, wanted) == any(free.contains(each) for free in shown)
 
 
@@ -108,10 +115,12 @@ def full_sites(draw):
 
 @settings(deadline=None, max_examples=300)
 @given(full_sites(), SIZES, st.integers(1, 2), spans(6))
-def test_what_is_too_much_for_all_hosts_together_is_found_by_no_search(site, vcpus, count, when):
-    hosts, movables = site
+def test_what_is_too_much_for_all_hosts_together_is_found_by_no_search(full, vcpus, count, when):
+    hosts, movables = full
     wanted = Wanted(scene.request(vcpus), count, when)
-    is_full = MovableHosts(hosts, movables).is_full(wanted.request, wanted.spans, count)
+    is_full = MovableHosts(hosts, movables, MoveLimits(9)).is_full(
+        wanted.request, wanted.spans, count
+    )
     with mock.patch.object(MovableHosts, "is_full", return_value=False):
         if fits(hosts, RoomByMoves(hosts, movables, MoveLimits(9)), wanted):
             assert not is_full
@@ -127,13 +136,13 @@ def test_what_is_too_much_for_all_hosts_together_is_found_by_no_search(site, vcp
 )
 def test_all_hosts_together_are_full(fixed, is_full):
     hosts = scene.world(2, [], [(1, 6, WINDOW), *fixed])
-    site = MovableHosts(hosts, [])
+    site = MovableHosts(hosts, [], MoveLimits(9))
     assert site.is_full(scene.request(4), [span(2, 4)], 2) == is_full
 
 
 def test_oversold_host_takes_nothing_from_the_others():
     hosts = scene.world(2, [], [(0, 8, WINDOW), (0, 8, WINDOW), (1, 6, WINDOW)])
-    site = MovableHosts(hosts, [])
+    site = MovableHosts(hosts, [], MoveLimits(9))
     assert not site.is_full(scene.request(2), [WINDOW], 1)
     assert site.is_full(scene.request(2), [WINDOW], 2)
 
@@ -141,7 +150,7 @@ def test_oversold_host_takes_nothing_from_the_others():
 def test_closed_host_adds_nothing():
     hosts = scene.world(2, [])
     hosts[0] = dataclasses.replace(hosts[0], closed=(Holding("window", span(4, 6), None),))
-    site = MovableHosts(hosts, [])
+    site = MovableHosts(hosts, [], MoveLimits(9))
     assert not site.is_full(scene.request(8), [span(0, 4)], 2)
     assert site.is_full(scene.request(8), [span(0, 4), span(5, 7)], 2)
 
@@ -178,11 +187,22 @@ def test_answer_ends_after_its_steps_and_bookings_do_not(monkeypatch):
     assert shown(4) == [WINDOW]
 
 
-def test_plan_ends_after_so_many_reservations(monkeypatch):
-    monkeypatch.setattr(move_plans, "_MOST_PLANNED", 1)
+def test_plan_ends_after_so_many_reservations():
     movables = [
         Movable(f"r{n}", scene.request(2), WINDOW, {f"host{n}": 1}, EVERYWHERE) for n in range(2)
     ]
-    site = MovableHosts(scene.world(3, movables), movables)
+    site = MovableHosts(scene.world(3, movables), movables, MoveLimits(9, planned=1))
     plan = move_plans.MovePlan(site, ["host0", "host1"])
     assert (plan.planned, set(plan.moves)) == (1, {"host0"})
+
+
+@pytest.mark.parametrize(("planned", "is_found"), [(1, False), (2, True)])
+def test_booking_looks_at_no_further_host_after_so_many_reservations(planned, is_found):
+    """Given what stays on the emptier of two hosts, only the other one can be left."""
+    stays = Movable("stays", scene.request(2), WINDOW, {"host0": 1}, ("host0",))
+    leaves = Movable("leaves", scene.request(3), WINDOW, {"host1": 1}, EVERYWHERE)
+    hosts = scene.world(3, [stays, leaves], [(2, 4, WINDOW)])
+    room = RoomByMoves(hosts, [stays, leaves], MoveLimits(9, planned))
+    wanted = Wanted(scene.request(8), 1, WINDOW)
+    assert (room.place(wanted, ("host0", "host1")) is not None) == is_found
+    assert bool(room.spans(wanted.request, 1, ("host0", "host1"), WINDOW, None)) == is_found
