@@ -27,7 +27,7 @@ class MoveLimits:
     """How much may be done to make room for one booking.
 
     What is looked at is counted, and not timed, so that a decision doesn't depend on how busy the
-    machine is. With the usual limits, a usual machine takes at most a quarter of a second.
+    machine is. With the usual limits, a usual machine takes about a quarter of a second at most.
     """
 
     #: How many reservations may be moved.
