@@ -189,10 +189,11 @@ sa.Index("ix_warre_reservations_series", bookings.c.series_id)
 sa.Index("ix_warre_reservations_claim", bookings.c.claim_end, bookings.c.claim_start)
 # For queries of a flavor's live reservations. Without this index they would read the past ones.
 sa.Index("ix_warre_reservations_flavor", bookings.c.flavor_id, bookings.c.live_id)
+# For lists of past reservations, and for what a project had booked.
+sa.Index("ix_warre_reservations_project", bookings.c.project_id, bookings.c.start_date)
+sa.Index("ix_warre_reservations_user", bookings.c.user_id, bookings.c.start_date)
 # For lists. Reservations that haven't ended have no end here, so a list of those that end after a
 # time reads no others.
-sa.Index("ix_warre_reservations_project", bookings.c.project_id, bookings.c.end_date)
-sa.Index("ix_warre_reservations_user", bookings.c.user_id, bookings.c.end_date)
 sa.Index("ix_warre_reservations_end", bookings.c.deleted_at, bookings.c.end_date)
 sa.Index("ix_warre_reservations_of_lease", bookings.c.lease_id)
 

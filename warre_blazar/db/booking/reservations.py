@@ -75,7 +75,8 @@ class Filter:
 
         No past reservation passes a filter that names hosts, or a filter for idle reservations.
 
-        :param deleted: whether to select deleted reservations, or all others.
+        :param deleted: whether to select deleted reservations, or all others. The conditions for
+            deleted ones are also for a query of ``bookings`` alone.
         """
         equal = (
             (bookings.c.project_id, self.project_id),
@@ -88,13 +89,17 @@ class Filter:
         deletion = bookings.c.deleted_at
         filters.append(deletion.is_not(None) if deleted else deletion.is_(None))
         if self.after is not None:
-            filters.append(ends_after(self.after))
+            end = bookings.c.end_date
+            filters.append(end > self.after if deleted else ends_after(self.after))
         if self.before is not None:
-            filters.append(starts_at < self.before)
+            start = bookings.c.start_date
+            filters.append((start if deleted else starts_at) < self.before)
         if self.states is not None:
             is_last = bookings.c.status.in_(self.states)
-            no_last = bookings.c.status.is_(None)
-            filters.append(sa.or_(is_last, sa.and_(no_last, *in_states(self.states))))
+            no_last = sa.and_(bookings.c.status.is_(None), *in_states(self.states))
+            filters.append(is_last if deleted else sa.or_(is_last, no_last))
+        if deleted and (self.is_idle or self.host_ids is not None):
+            return [sa.false()]
         if self.is_idle:
             filters.append(server_samples.is_idle())
         if self.host_ids is not None:
@@ -135,14 +140,22 @@ def in_states(wanted: frozenset[str]) -> list[sa.ColumnElement[bool]]:
     ]
 
 
-def order(sort: str, *, descending: bool) -> tuple[sa.ColumnElement[Any], ...]:
+#: The same for lists of deleted reservations, whose leases aren't read.
+_SORTED_DELETED = SORTED | {"start": bookings.c.start_date, "end": bookings.c.end_date}
+
+
+def order(
+    sort: str, *, descending: bool, deleted: bool = False
+) -> tuple[sa.ColumnElement[Any], ...]:
     """The columns to sort a list by.
 
     Reservations with equal values are sorted by start and id, so that the order is always the same.
 
     :param sort: one of ``SORT_KEYS``.
+    :param deleted: whether it is a list of deleted reservations.
     """
-    columns = (SORTED[sort], starts_at, bookings.c.id)
+    sorted_by = _SORTED_DELETED if deleted else SORTED
+    columns = (sorted_by[sort], sorted_by["start"], bookings.c.id)
     return tuple(column.desc() if descending else column.asc() for column in columns)
 
 
@@ -345,14 +358,18 @@ def listing(
     :param sort: one of ``SORT_KEYS``.
     :param deleted: whether deleted reservations are listed, or all others.
     """
+    rows = bookings if deleted else all_bookings
     conditions = wanted.conditions(deleted=deleted)
-    query = sa.select(*_COLUMNS).select_from(_ALL).where(*conditions)
-    query = query.order_by(*order(sort, descending=descending))
+    in_order = order(sort, descending=descending, deleted=deleted)
+    # The ids of the page are found first, so that the database needn't sort whole rows.
+    page = sa.select(bookings.c.id).select_from(rows).where(*conditions).order_by(*in_order)
     if limit is not None:
-        query = query.limit(limit).offset(offset)
-    page = [_reservation(row) for row in db.execute(query).mappings()]
-    total = sa.select(sa.func.count()).select_from(all_bookings).where(*conditions)
-    return page, db.execute(total).scalar_one()
+        page = page.limit(limit).offset(offset)
+    ids = page.subquery()
+    query = sa.select(*_COLUMNS).select_from(_ALL.join(ids, ids.c.id == bookings.c.id))
+    found = [_reservation(row) for row in db.execute(query.order_by(*in_order)).mappings()]
+    total = sa.select(sa.func.count()).select_from(rows).where(*conditions)
+    return found, db.execute(total).scalar_one()
 
 
 def live_count(db: Session, flavor_id: str) -> int:
