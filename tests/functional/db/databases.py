@@ -126,6 +126,14 @@ def delete_leases() -> None:
         db_api.lease_destroy(lease["id"])
 
 
+def dump_live(engine: sa.Engine) -> dict[str, list[tuple[Any, ...]]]:
+    """What ``dump`` returns, without past reservations."""
+    rows = dump(engine)
+    live_id = tables.bookings.c.keys().index("live_id")
+    live = [row for row in rows.pop(tables.bookings.name, ()) if row[live_id] is not None]
+    return rows | ({tables.bookings.name: live} if live else {})
+
+
 def dump(engine: sa.Engine) -> dict[str, list[tuple[Any, ...]]]:
     """All rows by table, in an order that doesn't depend on the database, without empty tables."""
     with engine.connect() as connection:
