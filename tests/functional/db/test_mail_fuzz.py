@@ -97,7 +97,7 @@ def test_mail_is_received_as_it_was_meant(
 
     check()
     with session.reader() as db:
-        assert deliveries.queues(db)[CHANNEL] == deliveries.Queue()
+        assert deliveries.backlogs(db)[CHANNEL] == deliveries.Backlog()
 
 
 def _check(content: bytes, name: str, project: str, receiver: str | None) -> None:

@@ -426,7 +426,7 @@ def test_one_project_does_not_fill_the_outbox(database: sa.Engine, monkeypatch: 
     delivery.tidy(world.NOW)
     assert [subject for subject, _ in given_up(database)] == ["0", "1"]
     with session.reader() as db:
-        queue = deliveries.queues(db)[outbox.LEASES]
+        queue = deliveries.backlogs(db)[outbox.LEASES]
     assert queue == Queue(3, world.NOW, 2)
 
 

@@ -34,9 +34,8 @@ def add(flavor: Flavor, number: int, lease_status: str, its_status: str | None) 
         db.execute(
             tables.reservations.update().where(is_this_reservation).values(status=its_status)
         )
-        values = {"id": lease.reservation_id, "reservation_id": lease.reservation_id}
-        values |= {"flavor_id": flavor.id, "instance_count": 1, "created_at": created_at}
-        stored.insert(db, values, flavor.shape)
+        values = {"flavor_id": flavor.id, "instance_count": 1, "created_at": created_at}
+        stored.insert(db, lease.reservation_id, values, flavor.shape)
 
 
 @dataclasses.dataclass(frozen=True)

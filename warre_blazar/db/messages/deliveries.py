@@ -227,7 +227,7 @@ def given_up(db: Session) -> list[LostNotices]:
 
 
 @dataclasses.dataclass
-class Queue:
+class Backlog:
     """What one channel has yet to send, and what it has given up."""
 
     waiting: int = 0
@@ -242,10 +242,10 @@ class Queue:
         self.oldest = min(times, default=None)
 
 
-def queues(db: Session) -> dict[str, Queue]:
-    """The queue of each channel, also with what no notices are written of yet."""
+def backlogs(db: Session) -> dict[str, Backlog]:
+    """The backlog of each channel, also with what no notices are written of yet."""
     billing = {name: bool(both) for name, both in db.execute(sa.select(channels)).all()}
-    found = {name: Queue() for name in (LEASES, *billing)}
+    found = {name: Backlog() for name in (LEASES, *billing)}
     entry, notice = log_entries.c, deliveries.c
     given_up = sa.func.count(notice.given_up_at)
     written = sa.select(
@@ -255,9 +255,9 @@ def queues(db: Session) -> dict[str, Queue]:
         given_up,
     ).group_by(notice.channel)
     for channel, number, oldest, lost in db.execute(written):
-        queue = found.setdefault(channel, Queue())
-        queue.add(number, oldest)
-        queue.given_up = lost
+        backlog = found.setdefault(channel, Backlog())
+        backlog.add(number, oldest)
+        backlog.given_up = lost
     unwritten = (
         sa.select(entry.kind, sa.func.count(), sa.func.min(entry.at))
         .where(entry.telling == Telling.NEW.value)

@@ -100,7 +100,7 @@ def read(now: datetime.datetime, cleaning: datetime.timedelta, rules: Rules) -> 
         windows = maintenance.closing_each(db, bookings.window)
         counted = metrics.tallies(db)
         heartbeats = metrics.heartbeats(db)
-        queues = deliveries.queues(db)
+        backlogs = deliveries.backlogs(db)
         refused = refusals.of_day(db, now.date())
     names = {flavor.id: _name(flavor) for flavor in (*offered, *gone.values())}
     return Site(
@@ -123,8 +123,8 @@ def read(now: datetime.datetime, cleaning: datetime.timedelta, rules: Rules) -> 
         managers_alive=sum(seconds <= times.DEAD_AFTER for _, seconds in heartbeats),
         refusals=refused,
         outbox={
-            channel: Queue(queue.waiting, _age(queue.oldest, now), queue.given_up)
-            for channel, queue in sorted(queues.items())
+            channel: Queue(backlog.waiting, _age(backlog.oldest, now), backlog.given_up)
+            for channel, backlog in sorted(backlogs.items())
         },
     )
 
