@@ -50,6 +50,7 @@ def test_creation_that_stopped_is_removed_with_what_was_made_for_it(scene: Scene
     scene.cloud.nova.flavors[lease.reservation_id] = {
         **next(iter(scene.cloud.nova.flavors.values())),
         "id": lease.reservation_id,
+        "name": f"reservation:{lease.reservation_id}",
     }
     assert not hosts_are_free(scene)
     result = scene.audit().run(FIX)
