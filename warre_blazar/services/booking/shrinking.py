@@ -68,8 +68,9 @@ def _half_close(db: Session, reservation_id: str) -> tuple[Note, Sequence[HostUs
 
     :raises InvalidState: the reservation is open only in part, or not at all.
     """
+    is_mine = backings.half_close(db, reservation_id)
     note = backings.get(db, reservation_id)
-    if note is None or not backings.half_close(db, reservation_id):
+    if note is None or not is_mine:
         raise exceptions.InvalidState(
             texts.refusals.BEING_STARTED_OR_CHANGED(reservation=reservation_id)
         )
