@@ -19,7 +19,7 @@ from tests.functional.db.managers import Manager
 from warre_blazar import texts, times
 from warre_blazar.db import session, tables
 from warre_blazar.db.messages import deliveries, outbox
-from warre_blazar.db.messages.deliveries import Queue
+from warre_blazar.db.messages.deliveries import Backlog
 from warre_blazar.db.running import executions
 from warre_blazar.domain.audit.facts import LostNotices
 from warre_blazar.domain.messages import payloads
@@ -427,7 +427,7 @@ def test_one_project_does_not_fill_the_outbox(database: sa.Engine, monkeypatch: 
     assert [subject for subject, _ in given_up(database)] == ["0", "1"]
     with session.reader() as db:
         queue = deliveries.backlogs(db)[outbox.LEASES]
-    assert queue == Queue(3, world.NOW, 2)
+    assert queue == Backlog(3, world.NOW, 2)
 
 
 def validator(name: str) -> jsonschema.Draft202012Validator:
