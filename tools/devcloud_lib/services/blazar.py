@@ -79,7 +79,7 @@ def set_up_project(layout: Layout) -> str:
     if not program.exists() or _is_alone(layout):
         return ""
     log = layout.log("warre-blazar-manage")
-    tables = stamps.digest(*sorted(_TABLES.glob("models.py")), *sorted(_TABLES.rglob("0*.py")))
+    tables = stamps.digest(*sorted(_TABLES.glob("*models.py")), *sorted(_TABLES.rglob("0*.py")))
     if not layout.stamps.current("warre-tables", tables):
         url = layout.database("blazar", charset="utf8")
         shell.run([layout.program("python"), _INSIDE / "drop_tables.py", url], log)
