@@ -25,15 +25,19 @@ def set_channels(db: Session, billing: Mapping[str, bool]) -> None:
 
     :param billing: for each channel, whether it gets the notices that bills are made from.
     """
-    query = sa.select(channels.c.name, channels.c.billing)
-    stored = {name: bool(both) for name, both in db.execute(query)}
-    if stored == dict(billing):
+    if _billing(db) == dict(billing):
         return
     db.execute(channels.delete())
     if billing:
         db.execute(
             channels.insert(), [{"name": name, "billing": both} for name, both in billing.items()]
         )
+
+
+def _billing(db: Session) -> dict[str, bool]:
+    """For each channel, whether it gets the notices that bills are made from."""
+    query = sa.select(channels.c.name, channels.c.billing)
+    return {name: bool(both) for name, both in db.execute(query)}
 
 
 def spread(db: Session) -> int:
@@ -59,7 +63,7 @@ def spread(db: Session) -> int:
     still_new = sa.and_(entry.id.in_(ids), telling == Telling.NEW.value)
     taken = log_entries.update().where(still_new).values(telling=Telling.SPREAD.value)
     session.write_or_lose(db, taken, len(ids))
-    billing = {name: bool(both) for name, both in db.execute(sa.select(channels)).all()}
+    billing = _billing(db)
     rows = [
         {
             "channel": channel,
@@ -244,7 +248,7 @@ class Backlog:
 
 def backlogs(db: Session) -> dict[str, Backlog]:
     """The backlog of each channel, also with what no notices are written of yet."""
-    billing = {name: bool(both) for name, both in db.execute(sa.select(channels)).all()}
+    billing = _billing(db)
     found = {name: Backlog() for name in (LEASES, *billing)}
     entry, notice = log_entries.c, deliveries.c
     given_up = sa.func.count(notice.given_up_at)

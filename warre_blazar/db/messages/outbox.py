@@ -32,6 +32,7 @@ from warre_blazar.domain.messages.notices import (
     time_text,
     to_text,
 )
+from warre_blazar.domain.records.changes import Change
 from warre_blazar.domain.running import backing_names
 from warre_blazar.domain.timeline import Span
 from warre_blazar.domain.waits import Wait
@@ -273,15 +274,22 @@ def _values(
     """
     return {
         "subject": subject,
-        "kind": news.kind.value,
-        "at": news.at.replace(microsecond=0),
-        "user_id": news.user_id,
+        **columns(news),
         "project_id": told["project_id"] if told else None,
-        "before": _json(news.before),
-        "after": _json(news.after),
         "is_logged": is_logged,
         "telling": Telling.NEW.value if told else None,
         "content": to_text(news, told) if told else None,
+    }
+
+
+def columns(what: News | Change) -> dict[str, Any]:
+    """The columns of the log that say what has happened."""
+    return {
+        "kind": what.kind.value,
+        "at": what.at.replace(microsecond=0),
+        "user_id": what.user_id,
+        "before": _json(what.before),
+        "after": _json(what.after),
     }
 
 

@@ -40,15 +40,8 @@ def add(db: Session | sa.Connection, reservation_id: str, change: Change) -> Non
 
 def note(db: Session | sa.Connection, reservation_id: str, change: Change) -> None:
     """Add a change of a reservation that the caller tells itself, or that isn't told."""
-    values = {
-        "subject": reservation_id,
-        "kind": change.kind.value,
-        "at": change.at.replace(microsecond=0),
-        "user_id": change.user_id,
-        "before": _text(change.before),
-        "after": _text(change.after),
-    }
-    db.execute(log_entries.insert().values(is_logged=True, **values))
+    entry = log_entries.insert().values(subject=reservation_id, is_logged=True)
+    db.execute(entry.values(outbox.columns(change)))
 
 
 def add_of_lease(db: Session | sa.Connection, lease_id: str, change: Change) -> None:
@@ -104,10 +97,6 @@ def is_change(reservation_id: sa.ColumnElement[Any] | str) -> sa.ColumnElement[b
     :param reservation_id: the id of Blazar's reservation.
     """
     return sa.and_(log_entries.c.subject == reservation_id, log_entries.c.is_logged == sa.true())
-
-
-def _text(values: _Values) -> str | None:
-    return None if values is None else jsonutils.dumps(values)
 
 
 def of_reservation(db: Session, reservation_id: str) -> list[Change]:
