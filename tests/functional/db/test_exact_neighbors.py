@@ -14,6 +14,7 @@ from blazar.db import api as db_api
 from blazar.manager import exceptions as manager_exc
 from keystoneauth1 import exceptions as ks_exc
 from novaclient import exceptions as nova_exc
+from oslo_db import exception as db_exc
 
 from tests.fakes.cloud import Cloud
 from tests.functional.db import databases, oversold, races, world
@@ -175,6 +176,26 @@ def test_class_is_made_even_if_another_one_gets_the_same_id(cloud: Cloud):
         cloud.placement.colliding_ids = 2
         client.create_reservation_class(f"r-{number}")
     assert {"CUSTOM_RESERVATION_R_0", "CUSTOM_RESERVATION_R_1"} <= cloud.placement.classes
+
+
+def test_booking_goes_on_after_a_deadlock_at_the_note_of_what_is_made(
+    cloud: Cloud, monkeypatch: pytest.MonkeyPatch
+):
+    make_hosts(cloud, "flavor:instance")
+    real = backings.note_removal
+    deadlocks = [db_exc.DBDeadlock()]
+
+    def note_removal(*args: Any) -> None:
+        real(*args)
+        if deadlocks:
+            raise deadlocks.pop()
+
+    monkeypatch.setattr(backings, "note_removal", note_removal)
+    lease = world.add_lease(SPAN, resource_type="flavor:instance")
+    reserve("flavor:instance", lease)
+    assert deadlocks == []
+    with session.reader() as db:
+        assert backings.get(db, lease.reservation_id) is not None
 
 
 @pytest.mark.parametrize("resource_type", ["virtual:instance", "flavor:instance"])

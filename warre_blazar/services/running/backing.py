@@ -206,17 +206,20 @@ def made_by_others(reservation_id: str, project_id: str) -> Iterator[None]:
     or is gone, and removes what nobody else has removed: a service was away, this manager was
     killed, or the creation of the lease failed later, of which Blazar tells no plugin.
     """
-    now = timeutils.utcnow()
-    with session.writer() as db:
-        # Blazar names the Nova flavor after the reservation.
-        backings.note_removal(db, reservation_id, project_id, reservation_id, now)
-        backings.set_late(db, reservation_id, now + times.ANSWER_MAY_BE_LATE)
+    session.change(_note_made_by_others, reservation_id, project_id)
     try:
         yield
     except Exception:
         remove_or_leave(reservation_id)
         raise
     session.change(backings.set_late, reservation_id, None)
+
+
+def _note_made_by_others(db: Session, reservation_id: str, project_id: str) -> None:
+    now = timeutils.utcnow()
+    # Blazar names the Nova flavor after the reservation.
+    backings.note_removal(db, reservation_id, project_id, reservation_id, now)
+    backings.set_late(db, reservation_id, now + times.ANSWER_MAY_BE_LATE)
 
 
 def open_to_project(reservation_id: str) -> None:

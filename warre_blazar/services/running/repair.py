@@ -121,12 +121,15 @@ class Repairer:
 
     def _forget_promises(self) -> None:
         """Drop promises whose updates have finished or have been abandoned."""
-        with session.writer() as db:
-            for promise in promises.pending(db):
-                promises.drop(db, promise)
+        session.change(_forget_promises)
 
     def _count(self, what: str, number: int = 1) -> None:
         self.counts[what] = self.counts.get(what, 0) + number
+
+
+def _forget_promises(db: Session) -> None:
+    for promise in promises.pending(db):
+        promises.drop(db, promise)
 
 
 def act_on_unchanged(lease: Lease, decision: Decision) -> bool:
