@@ -48,8 +48,11 @@ MOVES_PER_BOOKING = 5
 _LOGIN_LASTS = 1800.0
 _DICTS = {
     "keystone": ("trusts", "limits", "registered", "gone"),
-    "nova": ("flavors", "aggregates", "servers", "server_groups", "hosts", "last_id"),
-    "placement": ("classes", "providers", "used"),
+    "nova": (
+        *("flavors", "aggregates", "servers", "migrations"),
+        *("server_groups", "hosts", "last_id"),
+    ),
+    "placement": ("classes", "providers", "allocations", "projects"),
     "glance": ("images",),
 }
 

@@ -30,8 +30,8 @@ class Cloud:
     def __init__(self) -> None:
         self.keystone = Keystone()
         self.glance = Glance(self.keystone)
-        self.nova = Nova(self.keystone, self.glance)
         self.placement = Placement(self.keystone)
+        self.nova = Nova(self.keystone, self.glance, self.placement)
         self.cyborg = Cyborg(self.keystone)
         self.services = (self.keystone, self.nova, self.glance, self.placement, self.cyborg)
         self.keystone.endpoints = {

@@ -1,4 +1,4 @@
-"""A fake Nova: flavors, aggregates, servers and server groups of its API 2.1."""
+"""A fake Nova: flavors, aggregates, servers, migrations and server groups of its API 2.1."""
 
 import re
 import uuid
@@ -8,6 +8,7 @@ from oslo_utils import timeutils
 
 from tests.fakes.glance import Glance
 from tests.fakes.keystone import Guarded, Keystone
+from tests.fakes.placement import Placement
 from tests.fakes.service import Answer, Refusal, Request
 
 
@@ -33,6 +34,7 @@ class Nova(Guarded):
         ("GET", "/v2.1/os-hypervisors/([^/]+)", "show_hypervisor"),
         ("GET", "/v2.1/os-availability-zone/detail", "list_zones"),
         ("GET", "/v2.1/servers(?:/detail)?", "list_servers"),
+        ("GET", "/v2.1/os-migrations", "list_migrations"),
         ("DELETE", "/v2.1/servers/([^/]+)", "delete_server"),
         ("POST", "/v2.1/servers/([^/]+)/action", "act_on_server"),
         ("GET", "/v2.1/servers/([^/]+)/os-instance-actions", "list_actions"),
@@ -41,15 +43,20 @@ class Nova(Guarded):
         ("DELETE", "/v2.1/os-server-groups/([^/]+)", "delete_server_group"),
     )
 
-    def __init__(self, keystone: Keystone, glance: Glance) -> None:
+    def __init__(self, keystone: Keystone, glance: Glance, placement: Placement) -> None:
         super().__init__(keystone)
         self._glance = glance
+        self._placement = placement
         #: Flavors as they were created, with "extra_specs", "access" (project ids) and "number".
         self.flavors: dict[str, dict[str, Any]] = {}
         #: Aggregates with "name", "hosts" and "metadata".
         self.aggregates: dict[int, dict[str, Any]] = {}
         #: Servers with "flavor", "number", "flavor_name" and "project_id".
         self.servers: dict[str, dict[str, Any]] = {}
+        #: Migrations by their uuids, as the API shows them, with the server's former "flavor".
+        self.migrations: dict[str, dict[str, Any]] = {}
+        #: The host names of compute services that are down.
+        self.down: set[str] = set()
         #: Server groups as they were created, by id.
         self.server_groups: dict[str, Any] = {}
         #: The host names of compute services.
@@ -73,24 +80,148 @@ class Nova(Guarded):
         return self.last_id
 
     def boot(
-        self, flavor_id: str, project_id: str, name: str = "server", *, on_volume: bool = False
+        self,
+        flavor_id: str,
+        project_id: str,
+        name: str = "server",
+        *,
+        on_volume: bool = False,
+        host: str | None = None,
     ) -> str:
         """Boot a server as a user of the project would, and return its id.
 
         :param on_volume: whether its disk is a volume.
+        :param host: where it runs. None: it takes nothing in Placement.
         """
-        if project_id not in self.flavors[flavor_id]["access"]:
-            raise AssertionError(f"Nova lets {project_id} see no flavor {flavor_id}")
         server_id = str(uuid.uuid4())
-        self.servers[server_id] = {
-            "flavor": flavor_id,
-            "number": self.flavors[flavor_id].get("number"),
-            "flavor_name": self.flavors[flavor_id]["name"],
-            "project_id": project_id,
-            "name": name,
-            "image": "" if on_volume else {"id": "image"},
-        }
+        with self.lock:
+            known = self._visible(flavor_id, project_id)
+            if host is not None:
+                self._placement.allocate(server_id, project_id, self._needs(known, host))
+            self.servers[server_id] = {
+                **_as_of(flavor_id, known),
+                "project_id": project_id,
+                "name": name,
+                "image": "" if on_volume else {"id": "image"},
+                "host": host,
+            }
         return server_id
+
+    def _visible(self, flavor_id: str, project_id: str) -> dict[str, Any]:
+        """A flavor, if a project may use it."""
+        known = self.flavors[flavor_id]
+        if not known.get("os-flavor-access:is_public") and project_id not in known["access"]:
+            raise AssertionError(f"Nova lets {project_id} see no flavor {flavor_id}")
+        return known
+
+    def _needs(self, known: dict[str, Any], host: str) -> dict[str, dict[str, int]]:
+        """What a server of a flavor takes of a host's providers, by their names."""
+        asked = {"VCPU": known["vcpus"], "MEMORY_MB": known["ram"], "DISK_GB": known["disk"]}
+        for key, value in known["extra_specs"].items():
+            if key.startswith("resources:"):
+                asked[key.removeprefix("resources:")] = int(value)
+        needs: dict[str, dict[str, int]] = {}
+        for name in (host, f"blazar_{host}"):
+            provider = self._placement.named(name)
+            has = provider["inventories"] if provider else {}
+            if taken := {cls: n for cls, n in asked.items() if n and cls in has}:
+                needs[name] = taken
+        if missing := [cls for cls in asked if cls.startswith("CUSTOM_RESERVATION_")]:
+            assert missing[0] in needs.get(f"blazar_{host}", {}), "No valid host was found"
+        return needs
+
+    def make_flavor(self, name: str, extra_specs: dict[str, str] | None = None) -> str:
+        """Make a public flavor of 1 VCPU, as an operator would, and return its id."""
+        flavor_id = str(uuid.uuid4())
+        self.flavors[flavor_id] = {
+            **{"id": flavor_id, "name": name, "vcpus": 1, "ram": 0, "disk": 0},
+            **{"OS-FLV-EXT-DATA:ephemeral": 0, "os-flavor-access:is_public": True},
+            **{"extra_specs": extra_specs or {}, "access": set(), "number": self._next_id()},
+        }
+        return flavor_id
+
+    def move(self, server_id: str, host: str, flavor_id: str | None = None) -> str:
+        """Resize a server, or migrate it cold, and return the uuid of the migration.
+
+        Until it is confirmed, the migration holds what the server had on its former host.
+        """
+        with self.lock:
+            server = self.servers[server_id]
+            known = self._visible(flavor_id or server["flavor"], server["project_id"])
+            migration_id = str(uuid.uuid4())
+            needs = self._needs(known, host)
+            self._placement.hand_over(server_id, migration_id)
+            try:
+                self._placement.allocate(server_id, server["project_id"], needs)
+            except Refusal:
+                self._placement.hand_over(migration_id, server_id)
+                raise
+            self.migrations[migration_id] = {
+                "id": self._next_id(),
+                "uuid": migration_id,
+                "instance_uuid": server_id,
+                "migration_type": "resize" if flavor_id else "migration",
+                "status": "finished",
+                **{"source_compute": server["host"], "source_node": server["host"]},
+                **{"dest_compute": host, "dest_node": host, "dest_host": "127.0.0.1"},
+                "created_at": timeutils.utcnow().isoformat(),
+                "flavor": {key: server[key] for key in _as_of(server["flavor"], known)},
+            }
+            moved = _as_of(flavor_id or server["flavor"], known)
+            server.update(moved, host=host, status="VERIFY_RESIZE")
+        return migration_id
+
+    def revert(self, server_id: str) -> None:
+        """Take a move back that isn't confirmed, as the server's owner can."""
+        with self.lock:
+            migration = self._unconfirmed(server_id)
+            self._placement.free(server_id)
+            self._placement.hand_over(migration["uuid"], server_id)
+            migration["status"] = "reverted"
+            former = migration["flavor"]
+            self.servers[server_id].update(
+                former, host=migration["source_compute"], status="ACTIVE"
+            )
+
+    def shelve(self, server_id: str) -> None:
+        """Shelve a server and take it off its host."""
+        with self.lock:
+            self._placement.free(server_id)
+            self.servers[server_id].update(host=None, status="SHELVED_OFFLOADED")
+
+    def _unconfirmed(self, server_id: str) -> dict[str, Any]:
+        """The migration of a server that can be confirmed or reverted."""
+        for migration in self.migrations.values():
+            if (migration["instance_uuid"], migration["status"]) == (server_id, "finished"):
+                return migration
+        raise Refusal(400, "Instance has not been resized.")
+
+    def _confirm(self, server_id: str, server: dict[str, Any]) -> None:
+        if server.get("status") != "VERIFY_RESIZE":
+            raise Refusal(409, "Cannot 'confirmResize' instance while it is in vm_state active")
+        migration = self._unconfirmed(server_id)
+        if migration["source_compute"] in self.down:
+            raise Refusal(409, "Service is unavailable at this time.")
+        migration["status"] = "confirmed"
+        self._placement.free(migration["uuid"])
+        server["status"] = "ACTIVE"
+
+    def list_migrations(self, request: Request) -> Answer:
+        """List migrations with their uuids, the newest first, as from microversion 2.59 on."""
+        version = request.headers.get("openstack-api-version", "compute 2.1").split()[-1]
+        if tuple(map(int, version.split("."))) < (2, 59):
+            raise Refusal(400, "before microversion 2.59, the fake lists no migrations")
+        filters = {"source_compute", "status", "migration_type", "instance_uuid"}
+        if unknown := request.query.keys() - filters - {"marker", "limit"}:
+            raise Refusal(400, f"Additional properties are not allowed ({unknown})")
+        ids = list(reversed(self.migrations))
+        first = ids.index(request.query["marker"]) + 1 if "marker" in request.query else 0
+        found = [
+            {key: value for key, value in self.migrations[i].items() if key != "flavor"}
+            for i in ids[first:]
+            if all(self.migrations[i][f] == v for f, v in request.query.items() if f in filters)
+        ]
+        return Answer(200, {"migrations": found[: int(request.query.get("limit", 1000))]})
 
     def passing_hosts(self, flavor_id: str) -> set[str]:
         """The hosts that AggregateInstanceExtraSpecsFilter leaves for servers of a flavor.
@@ -319,14 +450,18 @@ class Nova(Guarded):
                 "name": server.get("name", i),
                 "image": server.get("image", {"id": "image"}),
                 "links": [],
-                "status": "ACTIVE",
-                "flavor": {"original_name": server.get("flavor_name", "")},
+                "status": server.get("status", "ACTIVE"),
+                "tenant_id": server.get("project_id"),
+                "OS-EXT-SRV-ATTR:host": server.get("host"),
+                "flavor": {
+                    "original_name": server.get("flavor_name", ""),
+                    "extra_specs": server.get("extra_specs", {}),
+                },
             }
             for i, server in self.servers.items()
-            # The fake doesn't know on which host a server is.
             if flavor_id in (None, server["flavor"])
             and (flavor_id is None or server.get("number") == self.flavors[flavor_id].get("number"))
-            and "host" not in request.query
+            and request.query.get("host") in (None, server.get("host"))
             and "marker" not in request.query
         ]
         if "2.69" in request.headers.get("openstack-api-version", ""):
@@ -341,7 +476,7 @@ class Nova(Guarded):
     def delete_server(self, request: Request, server_id: str) -> Answer:
         if server_id not in self.servers:
             raise Refusal(404, f"Instance {server_id} could not be found.")
-        del self.servers[server_id]
+        self._forget(server_id)
         return Answer(204)
 
     def act_on_server(self, request: Request, server_id: str) -> Answer:
@@ -351,6 +486,9 @@ class Nova(Guarded):
         match request.body:
             case {"forceDelete": _}:
                 self._delete(server_id, server)
+            case {"confirmResize": _}:
+                self._confirm(server_id, server)
+                return Answer(204)
             case {"os-resetState": {"state": "error"}}:
                 server["deleting"] = False
             case {"createImage": image}:
@@ -378,13 +516,32 @@ class Nova(Guarded):
         if self.deletions_fail:
             server["deleting"] = True
         elif not self.servers_stay:
-            del self.servers[server_id]
+            self._forget(server_id)
             self._glance.forget_server(server_id)
+
+    def _forget(self, server_id: str) -> None:
+        """Delete a server. Nova confirms its move before."""
+        self._placement.free(server_id)
+        for migration in self.migrations.values():
+            if (migration["instance_uuid"], migration["status"]) == (server_id, "finished"):
+                migration["status"] = "confirmed"
+                self._placement.free(migration["uuid"])
+        del self.servers[server_id]
 
     def list_actions(self, request: Request, server_id: str) -> Answer:
         if server_id not in self.servers:
             raise Refusal(404, f"Instance {server_id} could not be found.")
         return Answer(200, {"instanceActions": self.servers[server_id].get("actions", [])})
+
+
+def _as_of(flavor_id: str, known: dict[str, Any]) -> dict[str, Any]:
+    """What a server keeps of its flavor, even if the flavor is deleted."""
+    return {
+        "flavor": flavor_id,
+        "number": known.get("number"),
+        "flavor_name": known["name"],
+        "extra_specs": dict(known["extra_specs"]),
+    }
 
 
 #: The extra specs in the namespace ``hw`` that tests use; the real Nova knows more. It accepts any

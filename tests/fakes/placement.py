@@ -1,7 +1,9 @@
-"""A fake Placement: resource classes, resource providers, inventories and usages."""
+"""A fake Placement: resource classes, resource providers, inventories and allocations."""
 
+import collections
 import re
 import uuid
+from collections.abc import Mapping
 from typing import Any
 
 import os_resource_classes
@@ -33,6 +35,8 @@ class Placement(Guarded):
         ("POST", "/resource_providers/([^/]+)/inventories", "add_inventory"),
         ("PUT", "/resource_providers/([^/]+)/inventories", "set_inventories"),
         ("GET", "/resource_providers/([^/]+)/usages", "show_usages"),
+        ("GET", "/resource_providers/([^/]+)/allocations", "list_allocations"),
+        ("GET", "/usages", "show_project_usages"),
         ("GET", "/resource_providers/([^/]+)/traits", "show_traits"),
         ("DELETE", "/resource_providers/([^/]+)/inventories/([^/]+)", "delete_inventory"),
     )
@@ -46,8 +50,10 @@ class Placement(Guarded):
         self.colliding_ids = 0
         #: Providers with "name", "parent", "generation", "inventories" (by class) and "traits".
         self.providers: dict[str, dict[str, Any]] = {}
-        #: The amounts that servers take, by provider id and class.
-        self.used: dict[tuple[str, str], int] = {}
+        #: By the ids of consumers and providers, the amounts that are taken by class.
+        self.allocations: dict[str, dict[str, dict[str, int]]] = {}
+        #: The projects of consumers. Those of whom nothing is known belong to none.
+        self.projects: dict[str, str] = {}
 
     def refuse(self, status: int, reason: str) -> Answer:
         return Answer(status, {"errors": [{"status": status, "detail": reason}]})
@@ -172,7 +178,10 @@ class Placement(Guarded):
 
     def _free(self, provider_id: str, cls: str) -> int:
         inventory = self.providers[provider_id]["inventories"].get(cls, {"total": 0})
-        return inventory["total"] - self.used.get((provider_id, cls), 0)
+        return inventory["total"] - self._used(provider_id, cls)
+
+    def _used(self, provider_id: str, cls: str) -> int:
+        return sum(a.get(provider_id, {}).get(cls, 0) for a in self.allocations.values())
 
     def create_provider(self, request: Request) -> Answer:
         name = request.body["name"]
@@ -239,12 +248,31 @@ class Placement(Guarded):
 
     def show_usages(self, request: Request, provider_id: str) -> Answer:
         provider = self._provider(provider_id)
-        usages = {c: self.used.get((provider_id, c), 0) for c in provider["inventories"]}
+        usages = {c: self._used(provider_id, c) for c in provider["inventories"]}
         shown = {"resource_provider_generation": provider["generation"], "usages": usages}
         return Answer(200, shown)
 
+    def list_allocations(self, request: Request, provider_id: str) -> Answer:
+        provider = self._provider(provider_id)
+        shown = {
+            consumer: {"resources": held[provider_id], "consumer_generation": 1}
+            for consumer, held in self.allocations.items()
+            if held.get(provider_id)
+        }
+        generation = provider["generation"]
+        return Answer(200, {"allocations": shown, "resource_provider_generation": generation})
+
+    def show_project_usages(self, request: Request) -> Answer:
+        """What all consumers of a project take together."""
+        sums: collections.Counter[str] = collections.Counter()
+        for consumer, held in self.allocations.items():
+            if self.projects.get(consumer) == request.query["project_id"]:
+                for amounts in held.values():
+                    sums.update(amounts)
+        return Answer(200, {"usages": dict(sums)})
+
     def use(self, name: str, cls: str, amount: int) -> None:
-        """Let servers take ``amount`` more of a class on a provider.
+        """Let servers take ``amount`` more of a class on a provider, each of them 1.
 
         :param name: the provider's name.
         :raises Refusal: less than ``amount`` is free.
@@ -253,8 +281,44 @@ class Placement(Guarded):
             (provider_id,) = (i for i, p in self.providers.items() if p["name"] == name)
             if self._free(provider_id, cls) < amount:
                 raise Refusal(409, f"Unable to allocate inventory of {cls}")
-            self.used[provider_id, cls] = self.used.get((provider_id, cls), 0) + amount
+            for _ in range(amount):
+                self.allocations[str(uuid.uuid4())] = {provider_id: {cls: 1}}
             self.providers[provider_id]["generation"] += 1
+
+    def allocate(
+        self, consumer: str, project_id: str, wanted: Mapping[str, Mapping[str, int]]
+    ) -> None:
+        """Let a consumer take amounts by class of providers, as Nova's scheduler does.
+
+        :param wanted: by the provider's name.
+        :raises Refusal: there isn't enough.
+        """
+        with self.lock:
+            held = {}
+            for name, amounts in wanted.items():
+                (provider_id,) = (i for i, p in self.providers.items() if p["name"] == name)
+                if any(self._free(provider_id, cls) < n for cls, n in amounts.items()):
+                    raise Refusal(409, f"Unable to allocate inventory of {name}")
+                held[provider_id] = dict(amounts)
+            self._write(consumer, project_id, held)
+
+    def hand_over(self, consumer: str, to: str) -> None:
+        """Let another consumer hold what a consumer holds, as Nova does when it moves a server."""
+        with self.lock:
+            if consumer in self.allocations:
+                self._write(to, self.projects.get(consumer, ""), self.allocations.pop(consumer))
+
+    def free(self, consumer: str) -> None:
+        """Remove what a consumer holds."""
+        with self.lock:
+            self._write(consumer, "", {})
+
+    def _write(self, consumer: str, project_id: str, held: dict[str, dict[str, int]]) -> None:
+        for provider_id in {*self.allocations.pop(consumer, {}), *held} & self.providers.keys():
+            self.providers[provider_id]["generation"] += 1
+        if held:
+            self.allocations[consumer] = held
+            self.projects[consumer] = project_id
 
     def add_inventory(self, request: Request, provider_id: str) -> Answer:
         provider = self._provider(provider_id)
@@ -277,7 +341,7 @@ class Placement(Guarded):
         if request.body["resource_provider_generation"] != provider["generation"]:
             raise Refusal(409, "resource provider generation conflict")
         gone = provider["inventories"].keys() - inventories.keys()
-        if any(self.used.get((provider_id, cls)) for cls in gone):
+        if any(self._used(provider_id, cls) for cls in gone):
             raise Refusal(409, f"Inventory for {gone} on resource provider is in use")
         provider["inventories"] = inventories
         provider["generation"] += 1
@@ -287,7 +351,7 @@ class Placement(Guarded):
         provider = self._provider(provider_id)
         if cls not in provider["inventories"]:
             raise Refusal(404, f"No inventory of class {cls} found for delete")
-        if self.used.get((provider_id, cls)):
+        if self._used(provider_id, cls):
             raise Refusal(409, f"Inventory for {cls} on resource provider is in use")
         del provider["inventories"][cls]
         provider["generation"] += 1

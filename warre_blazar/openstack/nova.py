@@ -11,6 +11,7 @@ import datetime
 import uuid
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from concurrent import futures
+from typing import Any
 
 from novaclient import client as nova_client
 from novaclient import exceptions as nova_exc
@@ -21,6 +22,7 @@ from oslo_utils import timeutils
 from warre_blazar import texts, times
 from warre_blazar.domain.audit.facts import NovaServer
 from warre_blazar.domain.running import backing_names
+from warre_blazar.domain.running.holders import Migration, Server
 from warre_blazar.domain.running.snapshots import ServerToSave
 from warre_blazar.domain.running.wanted import NovaAggregate, NovaFlavor
 from warre_blazar.errors import exceptions
@@ -32,6 +34,8 @@ cfg.CONF.import_group("nova", "blazar.utils.openstack.nova")
 cfg.CONF.import_group("physical:host", "blazar.plugins.oshosts.host_plugin")
 
 _MICROVERSION = "2.1"
+#: The first microversion in which migrations have ids that are known to Placement.
+_MIGRATIONS_MICROVERSION = "2.59"
 #: The first microversion in which the list of flavors has extra specs, and servers have the name of
 #: their flavor.
 _SURVEY_MICROVERSION = "2.61"
@@ -227,6 +231,79 @@ def servers_on(flavor_id: str) -> list[str]:
             detailed=False, search_opts={"flavor": flavor_id, "all_tenants": 1}
         )
         return [server.id for server in servers]
+
+
+def servers_of_host(service_name: str) -> list[Server]:
+    """All servers on a host, in all projects."""
+    return _servers(host=service_name)
+
+
+def _servers(**search: str | int) -> list[Server]:
+    with _nova(_SURVEY_MICROVERSION) as nova:
+        listed = nova.servers.list(search_opts={"all_tenants": 1, **search}, limit=-1)
+    return [_server(each.to_dict()) for each in listed]
+
+
+def _server(shown: Mapping[str, Any]) -> Server:
+    flavor = shown["flavor"]
+    return Server(
+        id=shown["id"],
+        name=shown["name"],
+        project_id=shown["tenant_id"],
+        flavor=flavor["original_name"],
+        # Nova's policy may leave them out.
+        extra_specs=flavor.get("extra_specs", {}),
+        status=shown["status"],
+        service_name=shown.get("OS-EXT-SRV-ATTR:host"),
+    )
+
+
+def migrations_from(service_name: str, wanted: Collection[str]) -> list[Migration]:
+    """Those of the migrations away from a host that are wanted.
+
+    Nova lists the newest first, and also those that were over long ago. So pages are read until
+    everything is found.
+
+    :param service_name: the host name of the compute service that the servers leave or have left.
+    :param wanted: the ids of the migrations, or of evacuated servers.
+    """
+    found: list[Migration] = []
+    missing, marker = set(wanted), None
+    with _nova(_MIGRATIONS_MICROVERSION) as nova:
+        while missing and (
+            page := nova.migrations.list(source_compute=service_name, marker=marker, limit=_PAGE)
+        ):
+            for each in page:
+                # The server itself holds what it had on a host from which it was evacuated.
+                evacuated = each.migration_type == "evacuation" and each.instance_uuid in missing
+                if each.uuid in missing or evacuated:
+                    found.append(_migration(each))
+            missing -= {key for move in found for key in (move.id, move.server_id)}
+            marker = page[-1].uuid
+    return found
+
+
+def _migration(each: Any) -> Migration:
+    return Migration(
+        id=each.uuid,
+        server_id=each.instance_uuid,
+        type=each.migration_type,
+        status=each.status,
+        to=each.dest_compute,
+    )
+
+
+def confirm_move(server_id: str) -> None:
+    """Request that a server's finished resize or cold migration is confirmed.
+
+    It is no matter if its owner has confirmed or reverted it meanwhile, or if Nova can't do it now.
+    """
+    # BadRequest: there is no such move any more.
+    with (
+        _nova() as nova,
+        contextlib.suppress(nova_exc.BadRequest, nova_exc.NotFound, nova_exc.Conflict),
+    ):
+        nova.servers.confirm_resize(server_id)
 
 
 def servers_to_save(flavor_id: str) -> list[ServerToSave]:

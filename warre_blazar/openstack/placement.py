@@ -16,6 +16,7 @@ from warre_blazar import texts
 from warre_blazar.domain.flavors import nova_requests
 from warre_blazar.domain.flavors.request_groups import PlacementRequest
 from warre_blazar.domain.running import backing_names
+from warre_blazar.domain.running.holders import Taken
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import keystone, locks
 
@@ -174,6 +175,34 @@ def used(host: str, cls: str) -> int:
     """The number of units of a reservation's resource class that the servers on a host use."""
     provider = find_provider(backing_names.PROVIDER_PREFIX + host)
     return int(_usages(provider)["usages"].get(cls, 0)) if provider else 0
+
+
+def used_by_project(project_id: str, cls: str) -> int:
+    """The number of units of a reservation's resource class that a project's consumers hold."""
+    answer = send("GET", "/usages", params={"project_id": project_id})
+    return int(answer.json()["usages"].get(cls, 0))
+
+
+def allocations(names: Collection[str]) -> dict[str, Taken]:
+    """What is taken of providers, by the provider's name: amounts by class, by consumer.
+
+    A provider that doesn't exist is left out.
+    """
+    with futures.ThreadPoolExecutor(AT_ONCE) as pool:
+        if len(names) > AT_ONCE:
+            listed = send("GET", "/resource_providers").json()["resource_providers"]
+            ids = {each["name"]: each["uuid"] for each in listed if each["name"] in names}
+        else:
+            found = zip(names, pool.map(find_provider, names), strict=True)
+            ids = {name: provider for name, provider in found if provider}
+        return dict(zip(ids, pool.map(_allocated, ids.values()), strict=True))
+
+
+def _allocated(provider_id: str) -> Taken:
+    answer = send("GET", f"/resource_providers/{provider_id}/allocations", fine=(404,))
+    # 404: the provider was deleted since it was found.
+    found = answer.json()["allocations"] if answer.status_code == 200 else {}
+    return {consumer: allocation["resources"] for consumer, allocation in found.items()}
 
 
 def servers_of_reservations(host: str) -> dict[str, int]:

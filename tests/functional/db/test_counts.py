@@ -1,5 +1,6 @@
 """Changing a reservation's number of instances: slots, hosts, quotas and Placement."""
 
+import collections
 import contextlib
 import dataclasses
 import random
@@ -252,7 +253,7 @@ def test_running_reservation_shrinks_to_its_servers(
         note = backings.get(db, running.reservation_id)
     assert note is not None and note.phase == "open"
     assert oversold.find(database) == []
-    cloud.placement.used.clear()
+    cloud.placement.allocations.clear()
     world.finish(running)
     assert cloud.placement.offered() == {}
 
@@ -383,6 +384,12 @@ def test_servers_booted_during_shrinking_always_have_room(cloud: Cloud, running)
     assert len(booted) <= count
     assert sum(offered(cloud).values()) == count
     names = {i: p["name"].removeprefix("blazar_") for i, p in cloud.placement.providers.items()}
-    for (provider, used_class), used in cloud.placement.used.items():
+    used = collections.Counter(
+        (names[provider], held)
+        for allocation in cloud.placement.allocations.values()
+        for provider, amounts in allocation.items()
+        for held in amounts
+    )
+    for (host, used_class), number in used.items():
         assert used_class == cls
-        assert used <= offered(cloud)[names[provider]]
+        assert number <= offered(cloud)[host]

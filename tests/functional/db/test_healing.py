@@ -202,7 +202,7 @@ def test_running_reservation_is_opened_on_other_hosts(cloud: Cloud, pair, runnin
 def test_end_removes_what_was_left_on_the_failed_host(cloud: Cloud, pair, running):
     fail(pair[0])
     heal()
-    cloud.placement.used.clear()
+    cloud.placement.allocations.clear()
     world.finish(running)
     assert cloud.is_clean()
 
@@ -308,7 +308,7 @@ def test_recovered_host_is_not_booked_until_its_servers_are_gone(
         failed_hosts.take_back_hosts()
         with pytest.raises(exceptions.HostsExhausted):
             admission.check(wish)
-    cloud.placement.used.clear()
+    cloud.placement.allocations.clear()
     with pytest.raises(exceptions.HostsExhausted):
         admission.check(wish)
     failed_hosts.take_back_hosts()
@@ -330,12 +330,11 @@ def test_recovered_host_from_which_a_part_was_moved_waits_too(cloud: Cloud, pair
     recover(a)
     heal()
     assert flags(lease) == CHANGED
-    for servers, is_back in ((2, False), (1, True)):
-        for key in cloud.placement.used:
-            cloud.placement.used[key] = servers
+    for is_back in (False, True):
         failed_hosts.take_back_hosts()
         with session.reader() as db:
             assert (host_marks.abandoned(db) == []) is is_back
+        cloud.placement.free(next(iter(cloud.placement.allocations)))
 
 
 def test_host_that_failed_again_is_not_taken_back(cloud: Cloud, pair, running):

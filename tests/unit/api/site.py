@@ -59,8 +59,8 @@ class SiteCloud(Cloud):
     def __init__(self) -> None:
         self.keystone = Identity()
         self.glance = Glance(self.keystone)
-        self.nova = Nova(self.keystone, self.glance)
         self.placement = Placement(self.keystone)
+        self.nova = Nova(self.keystone, self.glance, self.placement)
         self.cyborg = Cyborg(self.keystone)
         self.services = (self.keystone, self.nova, self.glance, self.placement, self.cyborg)
         self.keystone.endpoints = {
@@ -90,6 +90,7 @@ class SiteCloud(Cloud):
             nova.flavors,
             nova.aggregates,
             nova.servers,
+            nova.migrations,
             nova.hosts,
             nova.hypervisors,
             nova.servers_on,
@@ -100,6 +101,7 @@ class SiteCloud(Cloud):
             placement.classes,
             placement.traits,
             placement.providers,
+            placement.allocations,
         ]
 
     def copied(self) -> list[Any]:

@@ -187,12 +187,12 @@ def test_running_reservation_shrinks_to_its_number_of_servers(site: Site, alpha:
     assert "2 servers" in refused.json["error_message"]
     assert site.rows() == before
     assert site.cloud.placement.offered() == {provider: {cls: 2}}
-    site.cloud.placement.used.clear()
+    site.cloud.placement.allocations.clear()
     site.cloud.placement.use(provider, cls, 1)
     changed = alpha.patch(path, {"instance_count": 1, "end": at(2, 10)}).json
     assert (changed["instance_count"], changed["end"]) == (1, at(2, 10))
     assert site.cloud.placement.offered() == {provider: {cls: 1}}
-    site.cloud.placement.used.clear()
+    site.cloud.placement.allocations.clear()
 
 
 def test_failure_after_dates_were_written_counts_as_changed(

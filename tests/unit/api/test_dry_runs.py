@@ -220,7 +220,7 @@ def test_reservation_that_has_begun(site: Site, alpha: Person, flavor):
     site.cloud.placement.use(provider, *offers, 2)
     fewer = alpha.patch(f"{path}?dry_run=true", {"instance_count": 1}).json
     assert "has 2 servers" in fewer["refusals"][0]["message"]
-    site.cloud.placement.used.clear()
+    site.cloud.placement.allocations.clear()
 
 
 def test_names_and_notes_are_checked_too(alpha: Person, flavor):
