@@ -230,6 +230,17 @@ def test_zone_is_blazars_if_zones_are_not_known(cloud: Cloud, host, conf):
     assert in_zone("nova") == ["a"]
 
 
+def test_zones_of_hosts_are_novas_and_blazars_if_novas_were_not_read(cloud: Cloud, host):
+    cloud.nova.zones["a"] = "gpu"
+    host_refresh.refresh()
+    unread = add(cloud, "b")
+    other = add(cloud, "c")
+    with session.reader() as db:
+        assert host_providers.zones(db, [host, unread]) == {host: "gpu", unread: "nova"}
+        assert host_providers.zones(db, [other, "no host"]) == {other: "nova"}
+        assert host_providers.zones(db, []) == {}
+
+
 # Capabilities that name devices.
 
 

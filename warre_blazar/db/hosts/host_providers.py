@@ -2,7 +2,7 @@
 
 import dataclasses
 import datetime
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
@@ -93,6 +93,22 @@ def stored(db: Session) -> dict[str, Stored]:
     """What is stored about hosts, by host id."""
     columns = (host_providers.c.host_id, host_providers.c.digest, host_providers.c.zone)
     return {i: Stored(digest, zone) for i, digest, zone in db.execute(sa.select(*columns))}
+
+
+def zones(db: Session, host_ids: Collection[str]) -> dict[str, str]:
+    """The availability zones of hosts, by host id, for all hosts whose zone is known.
+
+    The zone is the one that Nova shows for the host, as it was last read. If Nova's wasn't read, it
+    is the one that Blazar recorded. If a host is in several zones, their names are joined with
+    commas.
+    """
+    zone = sa.func.coalesce(host_providers.c.zone, compute_hosts.c.availability_zone)
+    query = (
+        sa.select(compute_hosts.c.id, zone)
+        .outerjoin(host_providers, host_providers.c.host_id == compute_hosts.c.id)
+        .where(compute_hosts.c.id.in_(host_ids))
+    )
+    return {host_id: name for host_id, name in db.execute(query) if name}
 
 
 class Overtaken(session.RowChanged):
