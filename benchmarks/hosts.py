@@ -29,10 +29,12 @@ from blazar.plugins.oshosts import host_plugin as _host_plugin  # noqa: F401 - t
 from oslo_config import cfg
 
 from warre_blazar.db import session, tables
-from warre_blazar.db.hosts import allocations
+from warre_blazar.db.hosts import allocations, host_providers
+from warre_blazar.db.hosts.host_providers import Reading
 from warre_blazar.domain.flavors.flavor import Shape
 from warre_blazar.domain.flavors.request_groups import Group
-from warre_blazar.domain.hosts import placing, provider_trees
+from warre_blazar.domain.hosts import placing
+from warre_blazar.domain.hosts.aggregates import NO_AGGREGATES
 from warre_blazar.domain.hosts.bookable_host import BookableHost
 from warre_blazar.domain.hosts.providers import Inventory, Provider
 from warre_blazar.domain.timeline import Span
@@ -118,10 +120,7 @@ def host_rows(rows: Rows, number: int) -> str:
     rows.setdefault(tables.host_providers, []).append(
         {
             "host_id": host_id,
-            "digest": provider_trees.digest(tree),
-            "tree": provider_trees.to_text(tree),
-            "zone": "nova",
-            "read_at": _FIRST,
+            **host_providers.row(Reading(tree, "nova", NO_AGGREGATES), _FIRST),
         }
     )
     return host_id

@@ -223,6 +223,42 @@ class Nova(Guarded):
         ]
         return Answer(200, {"migrations": found[: int(request.query.get("limit", 1000))]})
 
+    def scheduled_hosts(self, flavor_id: str, project_id: str) -> set[str]:
+        """The hosts that Nova's scheduler leaves because of aggregates, with every option on.
+
+        The rules are those of Nova 34: ``passing_hosts``, AggregateMultiTenancyIsolation, and the
+        pre-filters ``isolate_aggregates`` and ``require_tenant_aggregate``. This last one looks for
+        aggregates in which a project's id is the whole value of a key. The filter divides values at
+        commas.
+        """
+        specs = self.flavors[flavor_id]["extra_specs"]
+        required = {key for key, value in specs.items() if value == "required"}
+        hosts, own = self.passing_hosts(flavor_id), set()
+        for aggregate in self.aggregates.values():
+            metadata = aggregate["metadata"]
+            isolating = {k for k, v in metadata.items() if k[:6] == "trait:" and v == "required"}
+            if isolating - required:
+                hosts -= set(aggregate["hosts"])
+            if project_id in self._tenants(metadata):
+                own |= {"its aggregate", *aggregate["hosts"]}
+        if own:
+            hosts &= own
+        return {host for host in hosts if self._may_use(host, project_id)}
+
+    def _may_use(self, host: str, project_id: str) -> bool:
+        """Whether AggregateMultiTenancyIsolation lets a project use a host."""
+        named = {
+            each.strip()
+            for aggregate in self.aggregates.values()
+            if host in aggregate["hosts"]
+            for value in self._tenants(aggregate["metadata"])
+            for each in value.split(",")
+        }
+        return not named or project_id in named
+
+    def _tenants(self, metadata: dict[str, str]) -> list[str]:
+        return [value for key, value in metadata.items() if key.startswith("filter_tenant_id")]
+
     def passing_hosts(self, flavor_id: str) -> set[str]:
         """The hosts that AggregateInstanceExtraSpecsFilter leaves for servers of a flavor.
 

@@ -94,8 +94,9 @@ _LIMIT = answer(
     kind={"enum": [kind.name.lower() for kind in LimitKind]},
     name={
         **_TEXT,
-        "description": "For `zone`: the flavor's availability zone. For `property`: the comparison "
-        "that the host's properties don't satisfy. For `required_trait` and `forbidden_trait`: the "
+        "description": "For `zone`: the flavor's availability zone. For `aggregate`: the key and "
+        "value that no aggregate of the host has. For `property`: the comparison that the host's "
+        "properties don't satisfy. For `isolation`, `required_trait` and `forbidden_trait`: the "
         "trait. For `resource_class`: the resource class. For `groups`: the resource classes of "
         "the request groups, separated by commas.",
     },

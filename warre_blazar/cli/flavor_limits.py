@@ -50,23 +50,21 @@ def _names(names: list[str]) -> str:
     return ", ".join(names[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
 
 
+#: By kind, what is said about a limit.
+_REASONS = {
+    "zone": "not in zone {name}",
+    "aggregate": "in no aggregate with {name}",
+    "isolation": "only for servers that require {name}",
+    "property": "not {name}",
+    "missing_property": "no property {name}",
+    "required_trait": "no trait {name}",
+    "forbidden_trait": "has trait {name}",
+    "resource_class": "{capacity} {name}, {asked} asked",
+    "groups": "no provider with enough of {name} together",
+}
+
+
 def _reason(limit: Document) -> str:
-    name = limit["name"]
-    match limit["kind"]:
-        case "zone":
-            return f"not in zone {name}"
-        case "property":
-            return f"not {name}"
-        case "missing_property":
-            return f"no property {name}"
-        case "required_trait":
-            return f"no trait {name}"
-        case "forbidden_trait":
-            return f"has trait {name}"
-        case "resource_class" if limit["providers"]:
-            return f"{limit['capacity']} {name}, {limit['asked']} asked"
-        case "resource_class":
-            return f"no {name}"
-        case "groups":
-            return f"no provider with enough of {name} together"
-    return f"{limit['kind']} {name}"
+    if limit["kind"] == "resource_class" and not limit["providers"]:
+        return f"no {limit['name']}"
+    return _REASONS.get(limit["kind"], "{kind} {name}").format(**limit)

@@ -1,4 +1,4 @@
-"""``warre-blazar-manage host refresh``: reads hosts' resource providers and zones again."""
+"""``warre-blazar-manage host refresh``: reads what hosts have in Placement and Nova again."""
 
 import json
 import sys
@@ -26,10 +26,10 @@ def add_parser(actions: Any) -> None:
     """Add the action and its arguments."""
     parser = actions.add_parser(
         "refresh",
-        help="Read the resource providers of hosts from Placement and their zones from Nova, and "
-        "print what has changed. Exit status 0: everything was read; 1: everything was read, but "
-        "a host that has changed now has less than is booked on it; 2: a host, the zones or the "
-        "database couldn't be read.",
+        help="Read the resource providers of hosts from Placement, and their zones and aggregates "
+        "from Nova, and print what has changed. Exit status 0: everything was read; 1: everything "
+        "was read, but a host that has changed now has less than is booked on it; 2: a host, the "
+        "zones, the aggregates or the database couldn't be read.",
     )
     parser.add_argument(
         "host", nargs="?", help="id in Blazar or hypervisor hostname; default: all reservable hosts"
@@ -86,7 +86,8 @@ def _print(result: Refresh) -> None:
         for line in _lines(host):
             print(line)
     if result.zones_failure:
-        print(f"The zones couldn't be read, so the stored zones stay: {result.zones_failure}")
+        what = "Zones and aggregates couldn't be read, so what is stored of them stays"
+        print(f"{what}: {result.zones_failure}")
     changed = sum(1 for host in result.hosts if host.difference)
     failed = sum(1 for host in result.hosts if host.failure)
     print(f"{counted(len(result.hosts), 'host')}: {changed} changed, {failed} couldn't be read")
@@ -113,6 +114,8 @@ def _difference_lines(difference: TreeDifference) -> Iterator[str]:
         "traits gone": sorted(difference.traits_lost),
         "new providers": difference.providers_new,
         "providers gone": difference.providers_gone,
+        "new metadata of aggregates": sorted(difference.metadata_gained),
+        "metadata of aggregates gone": sorted(difference.metadata_lost),
     }
     for heading, names in lists.items():
         if names:
@@ -149,6 +152,8 @@ def _difference_document(difference: TreeDifference) -> dict[str, Any]:
         "zone": {"before": zone[0], "after": zone[1]} if zone else None,
         "providers_new": list(difference.providers_new),
         "providers_gone": list(difference.providers_gone),
+        "metadata_gained": sorted(difference.metadata_gained),
+        "metadata_lost": sorted(difference.metadata_lost),
     }
 
 

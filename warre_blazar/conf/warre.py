@@ -3,6 +3,7 @@
 from oslo_config import cfg, types
 
 from warre_blazar import times
+from warre_blazar.domain.hosts.aggregates import Rule
 
 GROUP = "warre"
 
@@ -187,6 +188,21 @@ OPTS: list[cfg.Opt] = [
         "availability then show what can be booked with such moves, and read all that is booked "
         "for it. 20 is enough for most sites. With 0 no reservation is moved, and more bookings "
         "are refused because of small gaps on many hosts.",
+    ),
+    cfg.ListOpt(
+        "nova_aggregate_rules",
+        default=[rule.value for rule in Rule],
+        item_type=types.String(choices=[rule.value for rule in Rule]),
+        help="Which of Nova's rules about host aggregates are on. No API of Nova shows it, so look "
+        "into the nova.conf of nova-scheduler. extra_specs: [filter_scheduler] enabled_filters has "
+        "AggregateInstanceExtraSpecsFilter. Then a host matches a flavor only if the metadata of "
+        "its aggregates satisfy the extra specs whose keys have no colon or begin with "
+        "aggregate_instance_extra_specs:, and a flavor with a key that no aggregate has is "
+        "refused. isolation: [scheduler] enable_isolated_aggregate_filtering is true. Then a host "
+        "in an aggregate with trait:NAME=required matches only flavors that require the trait. "
+        "If this list has a rule that is off in Nova, hosts may be left out that servers could "
+        "use. If it lacks a rule that is on, hosts may be booked on which no server boots. A "
+        "change takes effect when hosts are read again (warre-blazar-manage host refresh).",
     ),
     cfg.MultiStrOpt(
         "pci_alias",

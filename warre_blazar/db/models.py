@@ -222,7 +222,8 @@ host_generations = sa.Table(
     sa.Column("abandoned", sa.Boolean, nullable=False, server_default=sa.false()),
 )
 
-# What was read of each host: its resource providers in Placement, and its zone in Nova.
+# What was read of each host: its resource providers in Placement, its zone and its aggregates in
+# Nova.
 host_providers = sa.Table(
     "warre_host_providers",
     metadata,
@@ -232,13 +233,16 @@ host_providers = sa.Table(
         sa.ForeignKey("computehosts.id", ondelete="CASCADE"),
         primary_key=True,
     ),
-    # domain.hosts.provider_trees.digest of the tree. Each process keeps parsed trees by digest.
+    # The same for equal trees and aggregates. Each process keeps by digest what it has parsed.
     sa.Column("digest", sa.String(64), nullable=False),
     # The providers as JSON, as domain.hosts.provider_trees.to_text writes them.
     sa.Column("tree", long_text(), nullable=False),
+    # What the site's aggregates say of the host, as JSON, as
+    # domain.hosts.aggregates.HostAggregates.to_text writes it. NULL as long as Nova hasn't told it.
+    sa.Column("aggregates", long_text()),
     # The availability zone. NULL as long as Nova hasn't told it.
     sa.Column("zone", string(255)),
-    # When the tree and the zone were read. A later reading with the same result isn't written.
+    # When all of this was read. A later reading with the same result isn't written.
     sa.Column("read_at", sa.DateTime, nullable=False),
 )
 

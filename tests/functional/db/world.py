@@ -13,12 +13,14 @@ from blazar.db import api as db_api
 
 from tests.fakes.cloud import Cloud
 from warre_blazar.db import session, sql_functions, tables
+from warre_blazar.db.hosts import host_providers
+from warre_blazar.db.hosts.host_providers import Reading
 from warre_blazar.db.running import backings
 from warre_blazar.domain.booking.booking_rules import BookingConditions
 from warre_blazar.domain.booking.quota import Rule
 from warre_blazar.domain.flavors.devices import NO_DEVICES, Rules
 from warre_blazar.domain.flavors.flavor import Flavor
-from warre_blazar.domain.hosts import provider_trees
+from warre_blazar.domain.hosts.aggregates import NO_AGGREGATES
 from warre_blazar.domain.hosts.providers import Inventory, Provider
 from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import exceptions
@@ -115,10 +117,7 @@ def store_providers(host_id: str, tree: tuple[Provider, ...], zone: str | None =
         db.execute(
             tables.host_providers.insert().values(
                 host_id=host_id,
-                digest=provider_trees.digest(tree),
-                tree=provider_trees.to_text(tree),
-                zone=zone,
-                read_at=LONG_AGO,
+                **host_providers.row(Reading(tree, zone, NO_AGGREGATES), LONG_AGO),
             )
         )
 

@@ -137,7 +137,10 @@ def test_zones_that_could_not_be_read_fail(run: Run, cloud: Cloud, capsys):
     add(cloud, "a")
     cloud.nova.fail(status=503)
     assert run() == host_refresh.BLIND
-    assert "The zones couldn't be read, so the stored zones stay: " in capsys.readouterr().out
+    assert (
+        "Zones and aggregates couldn't be read, so what is stored of them stays: "
+        in capsys.readouterr().out
+    )
 
 
 def test_database_away_fails(run: Run, config: pathlib.Path, capsys):

@@ -1,8 +1,10 @@
-"""Queries on what is stored about hosts' resource providers and zones."""
+"""Queries on what is stored about hosts' resource providers, aggregates and zones."""
 
 import dataclasses
 import datetime
+import hashlib
 from collections.abc import Collection, Mapping
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
@@ -10,12 +12,21 @@ from sqlalchemy.orm import Session
 from warre_blazar.db import generations, session
 from warre_blazar.db.tables import compute_hosts, host_providers
 from warre_blazar.domain.hosts import provider_trees
+from warre_blazar.domain.hosts.aggregates import NO_AGGREGATES, HostAggregates
 from warre_blazar.domain.hosts.provider_trees import ProviderTree
 
-#: The trees that this process has parsed, by digest. Parsing a tree's text takes much longer than
-#: using the tree.
-_parsed: dict[str, ProviderTree] = {}
-#: When a process keeps more trees than this, it drops all of them.
+
+class Facts(NamedTuple):
+    """What is stored about a host under a digest."""
+
+    tree: ProviderTree
+    aggregates: HostAggregates
+
+
+#: What this process has parsed, by digest. Parsing a tree's text takes much longer than using the
+#: tree.
+_parsed: dict[str, Facts] = {}
+#: When a process keeps the facts of more hosts than this, it drops all of them.
 _MOST_PARSED = 20_000
 
 
@@ -26,6 +37,8 @@ class Stored:
     digest: str | None = None
     #: The host's zone in Nova; None if the zone wasn't known.
     zone: str | None = None
+    #: None if Nova hasn't told it.
+    aggregates: HostAggregates | None = None
 
 
 NOTHING = Stored()
@@ -38,30 +51,47 @@ class Reading:
     tree: ProviderTree
     #: The host's zone; None if Nova wasn't asked for it, or didn't tell it.
     zone: str | None
+    #: What the site's aggregates say of the host; None if Nova didn't tell it.
+    aggregates: HostAggregates | None = None
+
+    @property
+    def stored(self) -> Stored:
+        """What is stored about a host that was read so."""
+        digest = provider_trees.digest(self.tree)
+        if self.aggregates is not None:
+            both = digest + self.aggregates.to_text()
+            digest = hashlib.sha256(both.encode()).hexdigest()
+        return Stored(digest, self.zone, self.aggregates)
 
 
-def trees(db: Session, digests: Mapping[str, str]) -> dict[str, ProviderTree]:
-    """The trees of hosts, by host id.
+def facts(db: Session, digests: Mapping[str, str]) -> dict[str, Facts]:
+    """The trees and aggregates of hosts, by host id.
 
-    If the process has already read all these trees, this takes no SQL statement. Otherwise it takes
+    If the process has already read all of them, this takes no SQL statement. Otherwise it takes
     one.
 
-    :param digests: the digests of the trees, by host id.
+    :param digests: the digests of the hosts, by host id.
     """
     known = {i: _parsed[digest] for i, digest in digests.items() if digest in _parsed}
     unknown = digests.keys() - known.keys()
     if not unknown:
         return known
-    query = sa.select(host_providers.c.host_id, host_providers.c.digest, host_providers.c.tree)
-    # If most trees are unknown, reading all texts is faster than a query with so many ids.
+    columns = host_providers.c
+    query = sa.select(columns.host_id, columns.digest, columns.tree, columns.aggregates)
+    # If most are unknown, reading all texts is faster than a query with so many ids.
     if len(unknown) <= len(digests) / 2:
         query = query.where(host_providers.c.host_id.in_(unknown))
     if len(_parsed) > _MOST_PARSED:
         _parsed.clear()
-    for host_id, digest, text in db.execute(query):
+    for host_id, digest, tree, aggregates in db.execute(query):
         if host_id in unknown:
-            known[host_id] = _parsed[digest] = provider_trees.from_text(text)
+            found = Facts(provider_trees.from_text(tree), _aggregates(aggregates) or NO_AGGREGATES)
+            known[host_id] = _parsed[digest] = found
     return known
+
+
+def _aggregates(text: str | None) -> HostAggregates | None:
+    return HostAggregates.from_text(text) if text else None
 
 
 def unread(db: Session) -> list[str]:
@@ -91,8 +121,12 @@ def settling(db: Session, since: datetime.datetime) -> list[str]:
 
 def stored(db: Session) -> dict[str, Stored]:
     """What is stored about hosts, by host id."""
-    columns = (host_providers.c.host_id, host_providers.c.digest, host_providers.c.zone)
-    return {i: Stored(digest, zone) for i, digest, zone in db.execute(sa.select(*columns))}
+    columns = host_providers.c
+    query = sa.select(columns.host_id, columns.digest, columns.zone, columns.aggregates)
+    return {
+        host_id: Stored(digest, zone, _aggregates(aggregates))
+        for host_id, digest, zone, aggregates in db.execute(query)
+    }
 
 
 def zones(db: Session, host_ids: Collection[str]) -> dict[str, str]:
@@ -115,6 +149,17 @@ class Overtaken(session.RowChanged):
     """The host's row has changed since this process read the row, or the host is gone."""
 
 
+def row(reading: Reading, now: datetime.datetime) -> dict[str, Any]:
+    """The columns of a reading."""
+    return {
+        "digest": reading.stored.digest,
+        "tree": provider_trees.to_text(reading.tree),
+        "aggregates": reading.aggregates.to_text() if reading.aggregates else None,
+        "zone": reading.zone,
+        "read_at": now,
+    }
+
+
 def store(
     db: Session, host_id: str, reading: Reading, before: Stored, now: datetime.datetime
 ) -> None:
@@ -126,12 +171,7 @@ def store(
     :raises Overtaken: something else is stored by now, or the host is gone. Nothing was written.
     :raises session.LostRace: another transaction has just added the host's row to ``warre_hosts``.
     """
-    values = {
-        "digest": provider_trees.digest(reading.tree),
-        "tree": provider_trees.to_text(reading.tree),
-        "zone": reading.zone,
-        "read_at": now,
-    }
+    values = row(reading, now)
     if before.digest is None:
         first = host_providers.insert().values(host_id=host_id, **values)
         session.insert_or_lose(db, first, Overtaken)

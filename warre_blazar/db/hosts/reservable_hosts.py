@@ -13,7 +13,7 @@ from oslo_utils import timeutils
 from sqlalchemy.orm import Session
 
 from warre_blazar import times
-from warre_blazar.db.hosts import host_providers as stored_trees
+from warre_blazar.db.hosts import host_providers as stored_facts
 from warre_blazar.db.sql_functions import seconds_between
 from warre_blazar.db.tables import (
     compute_hosts,
@@ -27,6 +27,7 @@ from warre_blazar.db.tables import (
     window_hosts,
 )
 from warre_blazar.domain.hosts import provider_trees
+from warre_blazar.domain.hosts.aggregates import NO_AGGREGATES
 from warre_blazar.domain.hosts.bookable_host import BookableHost
 from warre_blazar.domain.hosts.holdings import Holding
 from warre_blazar.domain.hosts.provider_trees import ProviderTree
@@ -69,11 +70,12 @@ def empty(db: Session, *, closed: bool = False) -> list[BookableHost]:
         else:
             traits[host_id].add(name)
     digests = {row["id"]: row["digest"] for row in rows if row["digest"] is not None}
-    trees = stored_trees.trees(db, digests)
+    facts = stored_facts.facts(db, digests)
     hosts = []
     for row in rows:
         host_id = row["id"]
-        tree = trees.get(host_id) or (
+        known = facts.get(host_id)
+        tree = (known and known.tree) or (
             Provider(
                 id=host_id,
                 name=row["hypervisor_hostname"] or host_id,
@@ -82,8 +84,10 @@ def empty(db: Session, *, closed: bool = False) -> list[BookableHost]:
                 traits=frozenset(traits[host_id]),
             ),
         )
-        host = _host(row, capabilities[host_id], tree, is_read=host_id in trees)
-        hosts.append(dataclasses.replace(host, closed=windows[host_id]))
+        host = _host(row, capabilities[host_id], tree, is_read=known is not None)
+        aggregates = known.aggregates if known else NO_AGGREGATES
+        closed_at = windows[host_id]
+        hosts.append(dataclasses.replace(host, closed=closed_at, aggregates=aggregates))
     return hosts
 
 

@@ -73,6 +73,10 @@ class LimitKind(enum.Enum):
 
     #: The host is in another zone.
     ZONE = "zone"
+    #: No aggregate of the host has in its metadata what an extra spec wants there.
+    AGGREGATE = "aggregate"
+    #: An aggregate of the host is only for servers that require a trait, and the shape doesn't.
+    ISOLATION = "isolation"
     #: The host's properties don't satisfy a comparison that the shape requires.
     PROPERTY = "property"
     #: The host doesn't have a property that the shape compares.
@@ -93,8 +97,8 @@ class HostLimit:
     """A limit on the number of instances of a shape that an empty host holds."""
 
     kind: LimitKind
-    #: The zone, the comparison, the property, the trait, or the resource class. For GROUPS, the
-    #: resource classes of the groups with a suffix.
+    #: The zone, the extra spec as ``key: value``, the comparison, the property, the trait, or the
+    #: resource class. For GROUPS, the resource classes of the groups with a suffix.
     name: str
     #: How many instances the limit permits.
     instances: int
@@ -126,6 +130,7 @@ def limits(host: BookableHost, shape: Shape) -> HostLimits:
     """How many instances of a shape a host holds when it is empty, and all limits on the number."""
     found = [
         *_zone(host, shape),
+        *_aggregates(host, shape),
         *_properties(host, shape),
         *_traits(host, shape.request),
         *_classes(host, shape.request),
@@ -142,6 +147,13 @@ def limits(host: BookableHost, shape: Shape) -> HostLimits:
 def _zone(host: BookableHost, shape: Shape) -> Iterator[HostLimit]:
     if shape.availability_zone and shape.availability_zone != host.availability_zone:
         yield HostLimit(LimitKind.ZONE, shape.availability_zone, 0)
+
+
+def _aggregates(host: BookableHost, shape: Shape) -> Iterator[HostLimit]:
+    for key, value in filter(host.aggregates.lacks, shape.aggregate_specs):
+        yield HostLimit(LimitKind.AGGREGATE, f"{key}: {value}", 0)
+    for trait in sorted(host.aggregates.isolating - shape.request.required_traits):
+        yield HostLimit(LimitKind.ISOLATION, trait, 0)
 
 
 def _properties(host: BookableHost, shape: Shape) -> Iterator[HostLimit]:

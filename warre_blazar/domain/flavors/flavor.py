@@ -4,7 +4,7 @@ import dataclasses
 import datetime
 import functools
 import json
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from typing import Any, Self
 
 from warre_blazar import times
@@ -63,6 +63,18 @@ class Shape:
             "DISK_GB": self.disk_gb + self.ephemeral_gb,
         }
         return nova_requests.request(sizes, self.extra_specs, self.device_groups)
+
+    @functools.cached_property
+    def aggregate_specs(self) -> tuple[tuple[str, str], ...]:
+        """The keys and values that the metadata of a host's aggregates must have."""
+        return nova_requests.aggregate_specs(self.extra_specs)
+
+    @functools.cached_property
+    def host_conditions(self) -> Hashable:
+        """All in a shape on which ``BookableHost.matches`` depends."""
+        request = None if self.request.is_plain else self.request
+        comparisons = tuple(self.comparisons)
+        return self.availability_zone, comparisons, self.aggregate_specs, request
 
     @functools.cached_property
     def comparisons(self) -> list[host_properties.Comparison]:

@@ -177,6 +177,26 @@ def is_true(value: str | None) -> bool:
     return value is not None and value.strip().lower() in _TRUE
 
 
+#: The prefix of an extra spec's key that Nova compares with the metadata of aggregates.
+_OF_AGGREGATES = "aggregate_instance_extra_specs:"
+#: Keys without a colon that say what Nova does with a server, and not where it is.
+NOT_OF_AGGREGATES = ("group_policy", "hide_hypervisor_id")
+
+
+def aggregate_specs(extra_specs: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """The keys and values that extra specs want in the metadata of a host's aggregates.
+
+    Nova's AggregateInstanceExtraSpecsFilter compares each extra spec whose key has no colon, or
+    begins with ``aggregate_instance_extra_specs:``. Two keys without a colon are left out, because
+    the aggregate of a reservation has them (``backing_names.aggregate_metadata``).
+    """
+    return tuple(
+        (key.removeprefix(_OF_AGGREGATES), value)
+        for key, value in extra_specs.items()
+        if key.startswith(_OF_AGGREGATES) or (":" not in key and key not in NOT_OF_AGGREGATES)
+    )
+
+
 _Amounts = dict[str, dict[str, int]]
 _Traits = collections.defaultdict[str, set[str]]
 

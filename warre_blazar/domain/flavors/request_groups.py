@@ -118,6 +118,11 @@ class PlacementRequest:
         return dict(sums)
 
     @functools.cached_property
+    def required_traits(self) -> frozenset[str]:
+        """All traits that the groups require."""
+        return frozenset().union(*(group.required for group in self.groups))
+
+    @functools.cached_property
     def is_plain(self) -> bool:
         """Whether the request is nothing but amounts: without suffixed groups and traits."""
         group = self.unsuffixed

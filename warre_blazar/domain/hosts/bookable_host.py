@@ -11,6 +11,7 @@ from warre_blazar.domain import timeline
 from warre_blazar.domain.flavors.flavor import Shape
 from warre_blazar.domain.flavors.request_groups import PlacementRequest
 from warre_blazar.domain.hosts import counting, demands, host_properties
+from warre_blazar.domain.hosts.aggregates import NO_AGGREGATES, HostAggregates
 from warre_blazar.domain.hosts.fixed_places import Places, Stay
 from warre_blazar.domain.hosts.holdings import Holding, Occupancy, RoomQuestion, Swept
 from warre_blazar.domain.hosts.providers import Inventory, Provider, Tree
@@ -39,14 +40,20 @@ class BookableHost:
     providers: tuple[Provider, ...] = ()
     #: Whether anything is stored about the host's providers.
     is_read: bool = True
+    aggregates: HostAggregates = NO_AGGREGATES
 
     def is_closed(self, span: timeline.Span) -> bool:
         """Whether a maintenance window closes the host for all of a span."""
         return any(holding.span.contains(span) for holding in self.closed)
 
     def matches(self, shape: Shape) -> bool:
-        """Whether the host has the zone, traits and properties that the shape requires."""
+        """Whether a shape's instances may be on the host, if there is room.
+
+        The zone, the aggregates, the traits and the properties of the host decide.
+        """
         if shape.availability_zone and shape.availability_zone != self.availability_zone:
+            return False
+        if not self.aggregates.admit(shape.aggregate_specs, shape.request.required_traits):
             return False
         return host_properties.satisfied(shape.comparisons, self.properties) and self.has_traits(
             shape.request

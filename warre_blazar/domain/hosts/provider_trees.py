@@ -134,14 +134,21 @@ class TreeDifference:
     #: ``providers_gone``: the names of those that only the earlier reading has.
     providers_new: tuple[str, ...]
     providers_gone: tuple[str, ...]
+    #: The metadata of the host's aggregates, as texts such as ``ssd=true``.
+    metadata_gained: frozenset[str] = frozenset()
+    metadata_lost: frozenset[str] = frozenset()
 
 
 def difference(
-    before: ProviderTree, after: ProviderTree, zones: tuple[str | None, str | None]
+    before: ProviderTree,
+    after: ProviderTree,
+    zones: tuple[str | None, str | None],
+    metadata: tuple[frozenset[str], frozenset[str]] = (frozenset(), frozenset()),
 ) -> TreeDifference:
     """Compare two readings of a host.
 
     :param zones: the host's zones before and after.
+    :param metadata: the metadata of its aggregates before and after.
     """
     amounts_before, amounts_after = totals(before), totals(after)
     classes = sorted(amounts_before.keys() | amounts_after.keys())
@@ -155,6 +162,8 @@ def difference(
         zone=zones if zones[0] != zones[1] else None,
         providers_new=tuple(sorted(names_after - names_before)),
         providers_gone=tuple(sorted(names_before - names_after)),
+        metadata_gained=metadata[1] - metadata[0],
+        metadata_lost=metadata[0] - metadata[1],
     )
 
 

@@ -98,13 +98,11 @@ class Supply:
 
     def matching(self, shape: Shape) -> HostGroup:
         """The hosts that match a shape. Shapes that the same hosts match share one group."""
-        request = None if shape.request.is_plain else shape.request
-        conditions = (shape.availability_zone, tuple(shape.comparisons), request)
-        group = self._matching.get(conditions)
+        group = self._matching.get(shape.host_conditions)
         if group is None:
             hosts = tuple(host for host in self.hosts if host.matches(shape))
             group = self._groups.setdefault(tuple(host.id for host in hosts), HostGroup(hosts))
-            self._matching[conditions] = group
+            self._matching[shape.host_conditions] = group
         return group
 
     @functools.cached_property

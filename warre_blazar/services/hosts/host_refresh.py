@@ -1,4 +1,4 @@
-"""Reads hosts' resource providers and zones anew, and reports what has changed.
+"""Reads hosts' resource providers, aggregates and zones anew, and reports what has changed.
 
 Several managers and commands may do this at the same time. Each of them reads the tables before it
 asks Placement, and writes only if the tables still say the same. So an older answer of Placement
@@ -19,10 +19,11 @@ from warre_blazar.domain.audit import overselling
 from warre_blazar.domain.audit.facts import KnownHost
 from warre_blazar.domain.audit.overselling import Overbooked
 from warre_blazar.domain.hosts import provider_trees
+from warre_blazar.domain.hosts.aggregates import SiteAggregates
 from warre_blazar.domain.hosts.bookable_host import BookableHost
 from warre_blazar.domain.hosts.provider_trees import TreeDifference
 from warre_blazar.errors import exceptions
-from warre_blazar.openstack import host_trees, nova
+from warre_blazar.openstack import host_trees, nova, site_aggregates
 
 LOG = logging.getLogger(__name__)
 
@@ -53,9 +54,30 @@ class Refresh:
     """The result of reading hosts anew."""
 
     hosts: Sequence[Refreshed]
-    #: Why the zones couldn't be read; empty if they were read. If they couldn't be read, each host
-    #: keeps its zone.
+    #: Why zones or aggregates couldn't be read; empty if they were read. If they couldn't be read,
+    #: each host keeps its zone and what its aggregates say.
     zones_failure: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class InNova:
+    """What Nova says about all hosts."""
+
+    #: By the name of the host's service. None: Blazar's option ``[nova] az_aware`` is off.
+    zones: Mapping[str, str] | None
+    #: None: they couldn't be read.
+    site: SiteAggregates | None
+
+    def reading(
+        self, host: BookableHost, tree: provider_trees.ProviderTree, known: Stored
+    ) -> Reading:
+        """A reading of a host, which keeps what is stored if Nova didn't tell anything else."""
+        name = str(host.properties["service_name"])
+        return Reading(
+            tuple(provider_trees.bookable(provider) for provider in tree),
+            None if self.zones is None else self.zones.get(name, known.zone),
+            self.site.of_host(name) if self.site else known.aggregates,
+        )
 
 
 #: A function that is called for each changed host that is overbooked now. A host is overbooked if
@@ -68,7 +90,7 @@ def _tell_nobody(_: Refreshed) -> None:
 
 
 def refresh(ids: Collection[str] | None = None, tell: Tell = _tell_nobody) -> Refresh:
-    """Read the providers and zones of reservable hosts, and store those that have changed.
+    """Read the providers, aggregates and zones of reservable hosts, and store what has changed.
 
     :param ids: the ids of the hosts to read; None for all.
     :param tell: a function that is called for each changed host that is overbooked now.
@@ -77,12 +99,12 @@ def refresh(ids: Collection[str] | None = None, tell: Tell = _tell_nobody) -> Re
     before = _hosts(ids)
     if not before:
         return Refresh(())
-    zones, zones_failure = _zones()
+    site, zones_failure = _in_nova()
     failures: dict[str, str] = {}
     changed: set[str] = set()
     left = list(before.values())
     for _ in range(_ATTEMPTS):
-        left = _read(left, zones, changed, failures) if left else left
+        left = _read(left, site, changed, failures) if left else left
     result = Refresh(_outcomes(before, changed, failures), zones_failure)
     _report(result, tell)
     return result
@@ -103,7 +125,7 @@ def refresh_settling(tell: Tell = _tell_nobody) -> None:
 
 def _read(
     hosts: Sequence[BookableHost],
-    zones: Mapping[str, str] | None,
+    site: InNova,
     changed: set[str],
     failures: dict[str, str],
 ) -> list[BookableHost]:
@@ -123,8 +145,8 @@ def _read(
         if isinstance(tree, exceptions.WarreError):
             failures[host.id] = tree.message
             continue
-        reading = _reading(tree, _zone(host, known, zones))
-        if known == Stored(provider_trees.digest(reading.tree), reading.zone):
+        reading = site.reading(host, tree, known)
+        if known == reading.stored:
             continue
         try:
             _store(host.id, reading, known)
@@ -140,26 +162,15 @@ def _hosts(ids: Collection[str] | None = None) -> dict[str, BookableHost]:
         return {h.id: h for h in reservable_hosts.empty(db) if ids is None or h.id in ids}
 
 
-def _zones() -> tuple[Mapping[str, str] | None, str]:
-    """Read the hosts' zones from Nova.
+def _in_nova() -> tuple[InNova, str]:
+    """Read zones and aggregates, and return them with the reason why they couldn't be read.
 
-    :returns: the zones by host, and the reason why they couldn't be read. The zones are None if
-        Blazar's option ``[nova] az_aware`` is off. The reason is empty if the zones were read.
+    The reason is empty if they were read.
     """
     try:
-        return nova.zones(), ""
+        return InNova(nova.zones(), site_aggregates.read()), ""
     except exceptions.WarreError as error:
-        return {}, error.message
-
-
-def _zone(host: BookableHost, known: Stored, zones: Mapping[str, str] | None) -> str | None:
-    if zones is None:
-        return None
-    return zones.get(str(host.properties["service_name"]), known.zone)
-
-
-def _reading(tree: provider_trees.ProviderTree, zone: str | None) -> Reading:
-    return Reading(tuple(provider_trees.bookable(provider) for provider in tree), zone)
+        return InNova({}, None), error.message
 
 
 @session.retried
@@ -209,7 +220,8 @@ def all_overbooked() -> list[Overbooked]:
 
 def _difference(before: BookableHost, after: BookableHost) -> TreeDifference:
     zones = (before.availability_zone, after.availability_zone)
-    return provider_trees.difference(_tree(before, after), after.providers, zones)
+    metadata = (before.aggregates.facts, after.aggregates.facts)
+    return provider_trees.difference(_tree(before, after), after.providers, zones, metadata)
 
 
 def _tree(host: BookableHost, after: BookableHost) -> provider_trees.ProviderTree:
@@ -227,7 +239,7 @@ def _tree(host: BookableHost, after: BookableHost) -> provider_trees.ProviderTre
 def _report(result: Refresh, tell: Tell) -> None:
     if result.zones_failure:
         LOG.warning(
-            "The zones of hosts couldn't be read, so the stored zones stay: %s",
+            "Zones and aggregates couldn't be read, so what is stored of them stays: %s",
             result.zones_failure,
         )
     for host in result.hosts:

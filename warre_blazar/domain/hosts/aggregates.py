@@ -1,0 +1,177 @@
+"""Matches shapes with the aggregates that hosts are in, as Nova's scheduler does.
+
+The rules are those of Nova 34:
+
+* AggregateInstanceExtraSpecsFilter compares extra specs with the metadata of the host's aggregates
+  (``nova/scheduler/filters/aggregate_instance_extra_specs.py`` and ``extra_specs_ops.py``).
+* The pre-filter for isolated aggregates leaves out aggregates that require a trait which the server
+  doesn't require (``isolate_aggregates`` in ``nova/scheduler/request_filter.py``).
+
+Only aggregates of the site count, not those of reservations, and not Blazar's freepool.
+"""
+
+import dataclasses
+import enum
+import functools
+import json
+import operator
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Self
+
+from warre_blazar.domain.running.wanted import NovaAggregate
+
+_TRAIT_PREFIX = "trait:"
+
+
+class Rule(enum.StrEnum):
+    """A rule of Nova's scheduler about aggregates, which an option of Nova turns on."""
+
+    EXTRA_SPECS = "extra_specs"
+    ISOLATION = "isolation"
+
+
+@dataclasses.dataclass(frozen=True)
+class HostAggregates:
+    """What the aggregates of a host say, as far as Nova's scheduler reads it."""
+
+    #: By key, the values that the metadata of all these aggregates have. Nova divides a value at
+    #: commas.
+    values: Mapping[str, frozenset[str]] = dataclasses.field(default_factory=dict)
+    #: The traits that a shape must require so that its instances may be on the host.
+    isolating: frozenset[str] = frozenset()
+    #: Whether extra specs are compared with ``values``.
+    is_compared: bool = True
+
+    @classmethod
+    def of(cls, metadata: Iterable[Mapping[str, str]], rules: Collection[Rule]) -> Self:
+        """What aggregates with these metadata say.
+
+        :param rules: the rules that are on in Nova.
+        """
+        values: dict[str, set[str]] = defaultdict(set)
+        isolating = set()
+        for each in metadata:
+            for key, text in each.items():
+                values[key].update(part.strip() for part in text.split(","))
+                if key.startswith(_TRAIT_PREFIX) and text == "required":
+                    isolating.add(key.removeprefix(_TRAIT_PREFIX))
+        return cls(
+            {key: frozenset(found) for key, found in values.items()},
+            frozenset(isolating if Rule.ISOLATION in rules else ()),
+            Rule.EXTRA_SPECS in rules,
+        )
+
+    def admit(self, wanted: Iterable[tuple[str, str]], required: Collection[str]) -> bool:
+        """Whether Nova lets servers on the host.
+
+        :param wanted: the keys and values that ``nova_requests.aggregate_specs`` returns.
+        :param required: the traits that the servers require.
+        """
+        return self.isolating.issubset(required) and not any(map(self.lacks, wanted))
+
+    def lacks(self, spec: tuple[str, str]) -> bool:
+        """Whether Nova keeps servers off the host because of an extra spec."""
+        key, wanted = spec
+        return self.is_compared and not _satisfied(wanted, self.values.get(key, ()))
+
+    @property
+    def facts(self) -> frozenset[str]:
+        """The metadata as texts such as ``ssd=true``."""
+        return frozenset(f"{key}={value}" for key in self.values for value in self.values[key])
+
+    def to_text(self) -> str:
+        """The value as JSON. Equal values give equal texts."""
+        return json.dumps(
+            {
+                "values": {key: sorted(found) for key, found in self.values.items()},
+                "isolating": sorted(self.isolating),
+                "is_compared": self.is_compared,
+            },
+            sort_keys=True,
+        )
+
+    @classmethod
+    @functools.lru_cache(maxsize=1024)
+    def from_text(cls, text: str) -> Self:
+        """The value that ``to_text`` wrote. Many hosts are in the same aggregates."""
+        read = json.loads(text)
+        return cls(
+            {key: frozenset(found) for key, found in read["values"].items()},
+            frozenset(read["isolating"]),
+            read["is_compared"],
+        )
+
+
+#: A host that is in no aggregate, or of which it isn't known yet.
+NO_AGGREGATES = HostAggregates()
+
+
+@dataclasses.dataclass(frozen=True)
+class SiteAggregates:
+    """The aggregates of the site, and the rules that are on in Nova."""
+
+    aggregates: tuple[NovaAggregate, ...]
+    rules: frozenset[Rule]
+
+    def of_host(self, service_name: str) -> HostAggregates:
+        """What the aggregates of a host say.
+
+        :param service_name: the host's name in Nova's aggregates.
+        """
+        own = [each.metadata for each in self.aggregates if service_name in each.hosts]
+        return HostAggregates.of(own, self.rules)
+
+    def unknown(self, wanted: Iterable[tuple[str, str]]) -> list[str]:
+        """The keys among ``wanted`` that no aggregate has, so that no server could ever boot."""
+        if Rule.EXTRA_SPECS not in self.rules:
+            return []
+        known = {key for each in self.aggregates for key in each.metadata}
+        return [key for key, _ in wanted if key not in known]
+
+
+def _satisfied(wanted: str, values: Collection[str]) -> bool:
+    """Whether one of the values that a host's aggregates have for a key satisfies an extra spec.
+
+    If Nova can't compare one of the values with the extra spec, its filter fails for the host.
+    """
+    try:
+        return any([_matches(wanted, value) for value in values])
+    except ValueError:
+        return False
+
+
+def _matches(wanted: str, value: str) -> bool:
+    """Whether a value in metadata satisfies the value of an extra spec, which may have an operator.
+
+    :raises ValueError: the operator compares numbers, and one of the values isn't a number.
+    """
+    name, *operands = wanted.split() or [""]
+    if name == "<or>":
+        # Between two operands, Nova skips a word, which should be another <or>.
+        return value in operands[::2]
+    if name == "<all-in>":
+        return bool(operands) and all(operand in value for operand in operands)
+    if name in _OF_NUMBERS:
+        return bool(operands) and _OF_NUMBERS[name](float(value), float(operands[0]))
+    if name in _OF_TEXTS:
+        return bool(operands) and _OF_TEXTS[name](value, operands[0])
+    return value == wanted
+
+
+_OF_NUMBERS: dict[str, Callable[[float, float], bool]] = {
+    "=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
+    ">=": operator.ge,
+    "<=": operator.le,
+}
+_OF_TEXTS: dict[str, Callable[[str, str], bool]] = {
+    "s==": operator.eq,
+    "s!=": operator.ne,
+    "s<": operator.lt,
+    "s<=": operator.le,
+    "s>": operator.gt,
+    "s>=": operator.ge,
+    "<in>": operator.contains,
+}
