@@ -205,15 +205,22 @@ def _allocated(provider_id: str) -> Taken:
     return {consumer: allocation["resources"] for consumer, allocation in found.items()}
 
 
-def servers_of_reservations(host: str) -> dict[str, int]:
-    """The number of servers that each reservation has on a host, by the reservation's id.
+def offers(host: str) -> dict[str, tuple[int, int]]:
+    """The inventories that a host has of reservations' resource classes.
 
     :param host: the hypervisor hostname.
+    :returns: by the name of the class, how many instances the host offers, and how many of them
+        servers use.
     """
     provider = find_provider(backing_names.PROVIDER_PREFIX + host)
-    usages = _usages(provider)["usages"] if provider else {}
-    by_owner = {backing_names.of_class(cls): amount for cls, amount in usages.items()}
-    return {owner: amount for owner, amount in by_owner.items() if owner and amount}
+    if provider is None:
+        return {}
+    used = _usages(provider)["usages"]
+    return {
+        name: (inventory["total"], used.get(name, 0))
+        for name, inventory in _inventories(provider)["inventories"].items()
+        if backing_names.of_class(name)
+    }
 
 
 def lower(host: str, cls: str, amount: int) -> None:

@@ -337,6 +337,38 @@ def test_recovered_host_from_which_a_part_was_moved_waits_too(cloud: Cloud, pair
         cloud.placement.free(next(iter(cloud.placement.allocations)))
 
 
+def test_host_offers_less_as_servers_leave_it(cloud: Cloud, pair, flavor):
+    """An operator migrates the servers one after the other. Nothing of them stays in Placement."""
+    lease = book_on(pair[0], flavor, hours(1, 3), 2)
+    world.begin(lease)
+    cls = backing_names.resource_class(lease.reservation_id)
+    cloud.placement.use("blazar_a", cls, 2)
+    fail(pair[0])
+    heal()
+    recover(pair[0])
+    (taken,) = cloud.placement.used
+    for servers, left in ((2, {"blazar_a": 2}), (1, {"blazar_a": 1}), (0, {})):
+        cloud.placement.used[taken] = servers
+        failed_hosts.take_back_hosts()
+        assert offered(cloud, lease) == {**left, "blazar_b": 2}
+    with session.reader() as db:
+        assert host_marks.abandoned(db) == []
+
+
+def test_host_that_keeps_a_part_still_offers_it_when_it_is_taken_back(cloud: Cloud, pair, flavor):
+    a, b = pair
+    book_on(b, flavor, hours(1, 3))
+    lease = book_on(a, flavor, hours(1, 3), 2)
+    world.begin(lease)
+    cloud.placement.use("blazar_a", backing_names.resource_class(lease.reservation_id), 2)
+    fail(a)
+    heal()
+    recover(a)
+    cloud.placement.used.clear()
+    failed_hosts.take_back_hosts()
+    assert offered(cloud, lease) == {"blazar_a": 1, "blazar_b": 1}
+
+
 def test_host_that_failed_again_is_not_taken_back(cloud: Cloud, pair, running):
     fail(pair[0])
     heal()

@@ -15,7 +15,9 @@ from warre_blazar.db.hosts import host_marks
 from warre_blazar.db.moves import failed_hosts
 from warre_blazar.domain import timeline
 from warre_blazar.domain.booking.booking_rules import BookingConditions
+from warre_blazar.domain.hosts.host_marks import Abandoned
 from warre_blazar.domain.records.changes import MoveReason
+from warre_blazar.domain.running import backing_names
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import placement
 from warre_blazar.services.hosts import new_hosts
@@ -92,21 +94,38 @@ def _open(reservation_ids: Sequence[str]) -> None:
 
 
 def take_back_hosts() -> None:
-    """Let hosts that have recovered be booked again, if no servers are left on them.
+    """Let hosts be booked again that running reservations have left, once no servers are left.
 
-    When a running reservation gets other hosts, its servers may stay on the failed host, and still
-    take the host's resources there. These servers are gone when an operator has evacuated or
-    deleted them, or when their reservations have ended.
+    When a running reservation gets other hosts, its servers may stay on the host that it leaves,
+    and still take the host's resources there. These servers are gone when an operator has migrated,
+    evacuated or deleted them, or when their reservations have ended. As they go, the host offers
+    fewer instances of the reservation, so that no new server can take their place.
     """
     with session.reader() as db:
         abandoned = host_marks.abandoned(db)
     for host in abandoned:
         try:
-            servers = placement.servers_of_reservations(host.name)
-            left = sorted(i for i, number in servers.items() if number > host.held.get(i, 0))
-            if left:
-                LOG.info("Host %s works again, but has servers of %s", host.name, left)
+            if left := _lowered(host):
+                LOG.info("Host %s works, but has servers of %s", host.name, left)
             elif session.change(host_marks.take_back, host):
-                LOG.warning("Host %s works again, and can be booked", host.name)
+                LOG.warning("Host %s has no servers of reservations that have left it", host.name)
         except _FAILURES as error:
-            LOG.warning("Host %s works again, but can't be booked yet: %s", host.name, error)
+            LOG.warning("It isn't known which servers host %s still has: %s", host.name, error)
+
+
+def _lowered(host: Abandoned) -> list[str]:
+    """Let a host offer no more of each reservation than its instances and servers there.
+
+    No reservation gets an abandoned host. So what the host holds can only become less meanwhile.
+
+    :returns: the ids of the reservations that have more servers on the host than instances.
+    """
+    left = []
+    for cls, (offered, used) in sorted(placement.offers(host.name).items()):
+        owner = backing_names.of_class(cls) or ""
+        held = host.held.get(owner, 0)
+        if used > held:
+            left.append(owner)
+        if offered > max(used, held):
+            placement.lower(host.name, cls, max(used, held))
+    return left
