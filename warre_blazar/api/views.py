@@ -153,6 +153,11 @@ def snapshots(items: Sequence[ServerSnapshot]) -> dict[str, Any]:
     return {"snapshots": [item.document() for item in items]} if items else {}
 
 
+def zone(names: Sequence[str] | None) -> dict[str, Any]:
+    """The field with the zone to boot servers in. None: it is left out."""
+    return {} if names is None else {"availability_zone": ",".join(names) or None}
+
+
 def change(item: Change) -> dict[str, Any]:
     """A change of a reservation."""
     return {

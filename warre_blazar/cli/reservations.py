@@ -36,6 +36,7 @@ from warre_blazar.cli.snapshot_column import SnapshotColumn
 from warre_blazar.client import Reservation, errors
 from warre_blazar.client.types import Document
 from warre_blazar.fields.reservations import DELETED
+from warre_blazar.texts import commands
 
 #: The exit status of a program that was interrupted, as shells define it.
 _INTERRUPTED = 130
@@ -66,6 +67,15 @@ class _Reservations(base.Command):
     def _describe(self, reservation: Reservation) -> str:
         period = time_display.period(reservation.start, reservation.end, self.where)
         return f"{phrase(reservation)}, {period}, {reservation.status}"
+
+    def tell_how_to_boot(self, reservation: Reservation) -> None:
+        """Print the command that boots a server, if the reservation is running."""
+        zone = reservation.availability_zone
+        if reservation.status != "ACTIVE" or not reservation.compute_flavor:
+            return
+        self.tell(f"To boot a server on it: {commands.boot(reservation.compute_flavor, zone)}")
+        if zone and "," in zone:
+            self.tell(f"{commands.SEVERAL_ZONES(availability_zone=zone)}.")
 
     def _whose(self, reservation: Reservation) -> str:
         """Return a clause that names the project of a reservation of another project, or ""."""
@@ -108,6 +118,7 @@ class ShowReservation(_Reservations, base.ShowCommand):
         if parsed_args.hosts:
             during = self.v2.hosts.list(start=reservation.start, end=reservation.end)
             document["hosts"] = hosts.of_reservation(during, reservation.id)
+        self.tell_how_to_boot(reservation)
         servers = deletion_confirmation.servers(self.v2.transport.session, reservation)
         if servers:
             document["servers"] = servers
@@ -234,6 +245,7 @@ class CreateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
             raise SystemExit(_INTERRUPTED) from None
         if parsed_args.wait:
             made = self.wait(made)
+            self.tell_how_to_boot(made)
         return self.details(flat(made))
 
     def _check_choice(self, parsed_args: argparse.Namespace) -> None:

@@ -180,6 +180,14 @@ class ReservationFields(Resource):
         "PENDING_CREATE.",
         Use.READ_ONLY,
     )
+    availability_zone = Field(
+        or_null(VALUE),
+        "The availability zone to boot servers in. If the reservation's hosts are in several "
+        "zones, all of them are named, with commas between them: give Nova one of them, or none. "
+        "It is null if no zone is known. Only the answer to a request for one reservation has this "
+        "field, and only while the reservation is ACTIVE.",
+        Use.READ_ONLY | Use.NOT_IN_WARRE | Use.SOMETIMES,
+    )
     lease_id = Field(or_null(VALUE), "The id of the lease in Blazar.", Use.READ_ONLY)
     created_at = Field(Time(), "When the reservation was made.", Use.READ_ONLY)
     snapshots: Field[list[dict[str, Any]]] = Field(

@@ -4,6 +4,7 @@ A place with a hyphen, such as ``{flavor-list}``, is the name of a command. The 
 data of the API's answer, or what the user has typed.
 """
 
+import shlex
 from collections.abc import Mapping
 
 from warre_blazar.texts.entries import Entry
@@ -130,4 +131,29 @@ ADVICE = _by_code(
     Entry("no_answer", "See {reservation-list}"),
     Entry("forbidden", "Your role doesn't allow this; ask the operator"),
     Entry("service_unavailable", "Try again later"),
+)
+
+_BOOT = Entry(
+    "boot",
+    "openstack server create --flavor {compute_flavor}{zone} --image IMAGE --network NETWORK NAME",
+)
+
+
+def boot(compute_flavor: str, availability_zone: str | None) -> str:
+    """The command that boots a server on a reservation.
+
+    :param compute_flavor: the field of the reservation.
+    :param availability_zone: the field of the reservation. If it names several zones, Nova finds
+        the place by itself.
+    """
+    is_one = availability_zone and "," not in availability_zone
+    zone = f" --availability-zone {shlex.quote(availability_zone or '')}" if is_one else ""
+    return _BOOT(compute_flavor=compute_flavor, zone=zone)
+
+
+#: What follows the command if the reservation's hosts are in several zones.
+SEVERAL_ZONES = Entry(
+    "several_zones",
+    "Its hosts are in several availability zones: {availability_zone}. Nova chooses one of them "
+    "for each server, unless you give --availability-zone",
 )

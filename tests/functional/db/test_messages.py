@@ -435,6 +435,23 @@ def test_message_says_how_far_the_reservation_can_be_extended(
     assert "Fri 1 Jan 2100, 09:00 UTC (10:00 in Europe/Berlin) is the latest end" in text
 
 
+def test_message_about_the_start_has_the_command_that_boots_a_server(
+    cloud: Cloud, sent: Callable[..., list[Message]], database: sa.Engine
+):
+    lease = book(cloud)
+    with database.begin() as connection:
+        connection.execute(sa.update(tables.host_providers).values(zone="az1"))
+    Manager().run(SPAN.start)
+    started = next(m for m in sent(SPAN.start) if m.event == "started")
+    nova_flavor = lease.reservation_id.replace("-", "")
+    command = (
+        f"openstack server create --flavor {nova_flavor} --availability-zone az1 --image IMAGE "
+        "--network NETWORK NAME"
+    )
+    assert f"    {command}\n" in started.text
+    assert command in started.html
+
+
 def test_command_of_the_message_is_accepted(cloud: Cloud, sent: Callable[..., list[Message]]):
     lease = book(cloud)
     Manager().run(SPAN.start)

@@ -1671,6 +1671,8 @@ def test_wait_in_a_pipe_prints_each_change(
         "PENDING_CREATE: waiting for Blazar to make it",
         "ALLOCATED: waiting for its start, 2200-01-01 00:00 UTC",
         "ACTIVE: servers can be booted until 2026-12-01 11:00 UTC",
+        "To boot a server on it: openstack server create --flavor "
+        f"{RESERVATION.reservation_id.replace('-', '')} --image IMAGE --network NETWORK NAME",
     ]
 
 
@@ -1762,10 +1764,38 @@ def test_show_lists_the_servers_and_says_when_they_go(
     }
     shown = run_json(reservations.ShowReservation, RESERVATION.id)
     assert shown == {**_SHOWN, "status": "ACTIVE", "servers": ["a", "b"]}
-    assert capsys.readouterr().err == (
+    boot, lost = capsys.readouterr().err.splitlines(keepends=True)
+    assert boot.startswith("To boot a server on it: openstack server create --flavor ")
+    assert lost == (
         "Its 2 servers (a, b) will be deleted for good at the end of the reservation, "
         "2026-12-01 11:00 UTC.\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("zone", "option", "more"),
+    [
+        pytest.param(None, "", "", id="no zone is known"),
+        pytest.param("az 1", " --availability-zone 'az 1'", "", id="one zone"),
+        pytest.param("az1,az2", "", "Its hosts are in several", id="several zones"),
+    ],
+)
+def test_show_says_how_to_boot_a_server(
+    api: Api, run: Run, capsys: pytest.CaptureFixture, zone: str | None, option: str, more: str
+) -> None:
+    active = {**reservation(status="ACTIVE"), "availability_zone": zone}
+    api.answers |= {
+        f"GET /v2/reservations/{RESERVATION.id}": Answer(200, active),
+        "GET /v1/servers": Answer(200, {"servers": []}),
+    }
+    run(reservations.ShowReservation, RESERVATION.id)
+    first, rest = capsys.readouterr().err.split("\n", 1)
+    assert first == (
+        f"To boot a server on it: openstack server create --flavor {active['compute_flavor']}"
+        f"{option} --image IMAGE --network NETWORK NAME"
+    )
+    assert rest.startswith(more)
+    assert bool(rest) == bool(more)
 
 
 def test_show_says_that_snapshots_are_made(

@@ -50,6 +50,7 @@ def values(**changes: Any) -> dict[str, Any]:
         "is_bad": False,
         "is_saved": False,
         "is_wait": False,
+        "boot": None,
         "booking": None,
         "unsaved": [{"server_name": "web\nserver", "error": "It is in ERROR"}],
         "to_contact": False,
@@ -125,6 +126,16 @@ def test_message_says_whether_images_are_made_before_the_end(event: str):
     )
     assert "an image of each" in " ".join(saved.text.split())
     assert "image" not in lost.text
+
+
+def test_message_about_the_start_has_the_command_in_one_line():
+    command = (
+        "openstack server create --flavor 3333 --image IMAGE --network NETWORK NAME" + 60 * "x"
+    )
+    for link in (None, LINK):
+        made = Templates().render("started", values(boot=command, stop_url=link))
+        assert f"\n    {command}\n" in made.text
+        assert f">{command}<" in made.html
 
 
 def test_message_after_the_end_says_where_the_images_are():

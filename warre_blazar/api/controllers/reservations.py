@@ -75,8 +75,11 @@ class ReservationsController(base.Controller):
         with_log = "detail" in query
         found, flavor = _find(policies.GET, base.item_id(path), deleted=with_log)
         document = _tagged(found, flavor)
-        if base.field_filter()(ReservationFields.snapshots):
+        sees = base.field_filter()
+        if sees(ReservationFields.snapshots):
             document |= views.snapshots(lookup.snapshots(found))
+        if sees(ReservationFields.availability_zone):
+            document |= views.zone(lookup.zones(found))
         if with_log:
             document["log"] = [views.change(change) for change in lookup.log(found)]
         return document

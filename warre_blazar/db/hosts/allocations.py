@@ -18,7 +18,7 @@ from sqlalchemy.orm import Session
 
 from warre_blazar import times
 from warre_blazar.db.booking.claims import Claims, claiming
-from warre_blazar.db.hosts import reservable_hosts
+from warre_blazar.db.hosts import host_providers, reservable_hosts
 from warre_blazar.db.tables import (
     allocations,
     bookings,
@@ -386,6 +386,12 @@ def find_ids(db: Session, ref: str) -> frozenset[str]:
 def hosts_of(db: Session, reservation_id: str) -> list[HostUse]:
     """The hosts on which a reservation has instances."""
     return host_uses(db, allocations.c.reservation_id == reservation_id).get(reservation_id, [])
+
+
+def zones_of(db: Session, reservation_id: str) -> list[str]:
+    """The known zones of the hosts on which a reservation has instances, sorted by name."""
+    host_ids = [host.host_id for host in hosts_of(db, reservation_id)]
+    return sorted(set(host_providers.zones(db, host_ids).values()))
 
 
 def host_uses(db: Session, of: sa.ColumnElement[bool]) -> dict[str, list[HostUse]]:

@@ -15,6 +15,7 @@ from warre_blazar.db.booking.reservations import Filter
 from warre_blazar.db.hosts import allocations
 from warre_blazar.db.records import changes, server_samples
 from warre_blazar.db.running import snapshots as stored_snapshots
+from warre_blazar.domain.booking import reservation_states
 from warre_blazar.domain.booking.labels import NO_LABELS, Labels
 from warre_blazar.domain.booking.reservation import Reservation
 from warre_blazar.domain.etags import NOT_SAID, Shown
@@ -170,6 +171,17 @@ def _write(
             change = Change(timeutils.utcnow(), kind, user_id, old, new)
             add = changes.note if kind is ChangeKind.MOVABLE else changes.add
             add(db, reservation.reservation_id, change)
+
+
+def zones(reservation: Reservation) -> list[str] | None:
+    """The availability zones of a reservation's hosts, or None if it isn't running.
+
+    Before it runs, it may get other hosts.
+    """
+    if reservation.state != reservation_states.ACTIVE:
+        return None
+    with session.reader() as db:
+        return allocations.zones_of(db, reservation.reservation_id)
 
 
 def snapshots(reservation: Reservation) -> list[ServerSnapshot]:

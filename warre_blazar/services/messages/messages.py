@@ -9,6 +9,7 @@ from oslo_log import log as logging
 
 from warre_blazar import times
 from warre_blazar.db import clock, session
+from warre_blazar.db.hosts import allocations
 from warre_blazar.db.messages import message_settings as addresses
 from warre_blazar.domain.messages import messages, payloads
 from warre_blazar.domain.messages.messages import Message, MessageLimits, WantedMessages, mailbox_of
@@ -21,6 +22,7 @@ from warre_blazar.services.messages import message_settings, recipients
 from warre_blazar.services.messages.delivery import Undeliverable
 from warre_blazar.services.messages.recipients import Recipient
 from warre_blazar.services.messages.rendering import Templates
+from warre_blazar.texts import commands
 
 LOG = logging.getLogger(__name__)
 
@@ -220,9 +222,18 @@ class MessageChannel:
             "unsaved": messages.unsaved(notice),
             "to_contact": recipient.is_contact,
             "extension": self._extension(notice),
+            "boot": self._boot(notice),
             "booking": messages.booking(content) if news.kind is Kind.WAIT_TOLD else None,
             "is_wait": news.kind in OF_WAITS,
         }
+
+    def _boot(self, notice: Notice) -> str | None:
+        """The command that boots a server. None: the message needn't say that."""
+        if notice.news.kind is not Kind.STARTED:
+            return None
+        with session.reader() as db:
+            zones = allocations.zones_of(db, notice.subject)
+        return commands.boot(notice.content["compute_flavor"], ",".join(zones))
 
     def _extension(self, notice: Notice) -> Mapping[str, Any] | None:
         """How the reservation can be extended. None: the message needn't say that."""

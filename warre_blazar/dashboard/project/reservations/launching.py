@@ -72,6 +72,7 @@ class LaunchPage(pages.FormView):
         if found.status != "ACTIVE":
             form.add_error(None, _("The reservation isn't running, so it can hold no server yet."))
             return self.shown(form)
+        zone = found.availability_zone
         try:
             nova.server_create(
                 self.request,
@@ -82,6 +83,8 @@ class LaunchPage(pages.FormView):
                 "",
                 [],
                 nics=[{"net-id": given["network"]}],
+                # If the hosts are in several zones, Nova chooses.
+                availability_zone=None if zone and "," in zone else zone,
             )
         except _FAILURES as error:
             form.add_error(None, _("Nova refuses: %(error)s") % {"error": error})
