@@ -151,6 +151,16 @@ USAGE_LENGTH_LIMIT = 3660 * DAY
 #: :shorter: Hosts are filled with smaller gaps between reservations.
 HOST_CHOICE_MARGIN = DAY
 
+#: The answer about a reservation waits this long for Nova to tell the project's quota. Bookings and
+#: changes don't wait for it at all.
+#: :longer: Reservations are shown later if Nova is slow.
+#: :shorter: The warning of a quota that is too small is missing more often.
+NOVA_QUOTA_WAIT = 0.5
+#: Nova is asked for a project's quota at most once in this time, in each process of the API.
+#: :longer: A warning stays longer after the quota was raised.
+#: :shorter: Nova gets more requests from clients that show a reservation again and again.
+NOVA_QUOTA_KEPT = 20
+
 # Heartbeats of managers
 
 #: How often a manager writes its heartbeat and reads the database's clock.

@@ -29,6 +29,7 @@ class Nova(Guarded):
         ("DELETE", "/v2.1/os-aggregates/([0-9]+)", "delete_aggregate"),
         ("POST", "/v2.1/os-aggregates/([0-9]+)/action", "act_on_aggregate"),
         ("GET", "/v2.1/os-services", "list_services"),
+        ("GET", "/v2.1/os-quota-sets/([^/]+)", "show_quota"),
         ("GET", "/v2.1/os-hypervisors(?:/detail)?", "list_hypervisors"),
         ("GET", "/v2.1/os-hypervisors/([^/]+)/(search|servers)", "search_hypervisors"),
         ("GET", "/v2.1/os-hypervisors/([^/]+)", "show_hypervisor"),
@@ -67,6 +68,8 @@ class Nova(Guarded):
         self.servers_on: dict[str, set[str]] = {}
         #: The zones of hosts that aren't in the default zone, "nova".
         self.zones: dict[str, str] = {}
+        #: The quotas of projects that have one, by project id. All others have no limits.
+        self.quotas: dict[str, dict[str, int]] = {}
         #: The ids of servers in a cell that doesn't answer.
         self.unreachable: set[str] = set()
         #: Whether servers stay after their deletion was requested.
@@ -472,6 +475,10 @@ class Nova(Guarded):
             for number, host in enumerate(sorted(self.hosts))
         ]
         return Answer(200, {"services": shown})
+
+    def show_quota(self, request: Request, project_id: str) -> Answer:
+        shown = {"id": project_id, "instances": -1, "cores": -1, "ram": -1, "key_pairs": 100}
+        return Answer(200, {"quota_set": {**shown, **self.quotas.get(project_id, {})}})
 
     def list_servers(self, request: Request) -> Answer:
         flavor_id = request.query.get("flavor")

@@ -5,7 +5,7 @@ from warre_blazar.domain.flavors.capacity import LimitKind
 from warre_blazar.domain.hosts.host_marks import HostState
 from warre_blazar.domain.slots.extensions import Stop
 from warre_blazar.domain.slots.offers import NoOffer
-from warre_blazar.fields.flavors import BEFORE_END, FlavorFields
+from warre_blazar.fields.flavors import BEFORE_END, WARNINGS, FlavorFields
 from warre_blazar.fields.kinds import Integer, Schema, Time, answer, reference
 from warre_blazar.services.hosts.host_status import HostState as services_HostState
 
@@ -46,6 +46,11 @@ DRY_RUN: Schema = _answer(
         "description": "Every rule that refuses the request. The request itself is refused with "
         "the first of them. If the end isn't after the start, rules that depend on the time are "
         "left out.",
+    },
+    warnings={
+        **WARNINGS,
+        "description": "What is in doubt although nothing is refused. `nova_quota`: Nova's quota "
+        "doesn't allow the project all servers of the reservation.",
     },
     flavor={"$ref": "#/components/schemas/Flavor"},
     instance_count={**_COUNT, "minimum": 1},

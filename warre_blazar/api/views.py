@@ -153,6 +153,11 @@ def snapshots(items: Sequence[ServerSnapshot]) -> dict[str, Any]:
     return {"snapshots": [item.document() for item in items]} if items else {}
 
 
+def warnings(items: Sequence[Said]) -> dict[str, Any]:
+    """The field with the warnings about a reservation. It is left out if there are none."""
+    return {"warnings": [item.document for item in items]} if items else {}
+
+
 def zone(names: Sequence[str] | None) -> dict[str, Any]:
     """The field with the zone to boot servers in. None: it is left out."""
     return {} if names is None else {"availability_zone": ",".join(names) or None}
@@ -183,7 +188,7 @@ def span(item: Span) -> dict[str, Any]:
     return {"start": Time().to_json(item.start), "end": Time().to_json(item.end)}
 
 
-def foreseen(item: Foreseen, *, with_hosts: bool) -> dict[str, Any]:
+def foreseen(item: Foreseen, *, with_hosts: bool, warnings: Sequence[Said] = ()) -> dict[str, Any]:
     """What a booking or a change would do.
 
     :param with_hosts: whether the caller may see the names of hosts.
@@ -192,6 +197,7 @@ def foreseen(item: Foreseen, *, with_hosts: bool) -> dict[str, Any]:
     return {
         "bookable": not item.refusals,
         "refusals": [error.document for error in item.refusals],
+        "warnings": [each.document for each in warnings],
         "flavor": flavor(item.flavor),
         "instance_count": item.count,
         "affinity": item.affinity,

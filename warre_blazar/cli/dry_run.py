@@ -119,6 +119,11 @@ def flat(foreseen: DryRun) -> Document:
     return {**foreseen.document, "flavor": flavor["name"], "flavor_id": flavor["id"]}
 
 
+def warned(foreseen: DryRun) -> str:
+    """The warnings of a dry run as sentences after its plan, or an empty text."""
+    return "".join(f". Warning: {warning.message}" for warning in foreseen.warnings)
+
+
 def _check(
     foreseen: DryRun,
     app: object,

@@ -38,6 +38,8 @@ def flat(item: Reservation, names: Names = Names()) -> Document:
     for name, value in item.document.items():
         if name == "flavor":
             fields |= {"flavor": value["name"], "flavor_id": value["id"]}
+        elif name == "warnings":
+            fields[name] = [warning["message"] for warning in value]
         else:
             fields |= {**names.beside(name, value), name: value}
     return fields

@@ -68,6 +68,11 @@ class _Reservations(base.Command):
         period = time_display.period(reservation.start, reservation.end, self.where)
         return f"{phrase(reservation)}, {period}, {reservation.status}"
 
+    def warn(self, reservation: Reservation) -> None:
+        """Print the API's warnings about a reservation."""
+        for warning in reservation.warnings:
+            self.tell(f"Warning: {warning['message']}.")
+
     def tell_how_to_boot(self, reservation: Reservation) -> None:
         """Print the command that boots a server, if the reservation is running."""
         zone = reservation.availability_zone
@@ -119,6 +124,7 @@ class ShowReservation(_Reservations, base.ShowCommand):
             during = self.v2.hosts.list(start=reservation.start, end=reservation.end)
             document["hosts"] = hosts.of_reservation(during, reservation.id)
         self.tell_how_to_boot(reservation)
+        self.warn(reservation)
         servers = deletion_confirmation.servers(self.v2.transport.session, reservation)
         if servers:
             document["servers"] = servers
@@ -229,7 +235,7 @@ class CreateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
         if parsed_args.dry_run:
             foreseen = dry_run.booking(self.v2, wanted, self.app, **texts(parsed_args))
             saving = deletion_confirmation.saving(foreseen.before_end)
-            plan = f"book {plan}" + (f".{saving}" if saving else "")
+            plan = f"book {plan}{dry_run.warned(foreseen)}" + (f".{saving}" if saving else "")
             return self.report_dry_run(plan, dry_run.flat(foreseen))
         try:
             made = self._book(parsed_args, wanted)
@@ -246,6 +252,7 @@ class CreateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
         if parsed_args.wait:
             made = self.wait(made)
             self.tell_how_to_boot(made)
+        self.warn(made)
         return self.details(flat(made))
 
     def _check_choice(self, parsed_args: argparse.Namespace) -> None:
@@ -274,7 +281,9 @@ class CreateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
         made = earliest_booking.book(
             self, parsed_args, found, lambda wanted: self._create(wanted, parsed_args)
         )
-        return self.details(flat(self.wait(made) if parsed_args.wait else made))
+        made = self.wait(made) if parsed_args.wait else made
+        self.warn(made)
+        return self.details(flat(made))
 
     def _book(
         self, parsed_args: argparse.Namespace, wanted: alternatives.WantedBooking
@@ -437,6 +446,7 @@ class UpdateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
             if error.code in alternatives.CODES | {"too_long", "quota_exceeded"}:
                 self._offer_ways(ref, (start, end), count)
             raise
+        self.warn(changed_to)
         return self.details(flat(changed_to))
 
     def _report(
@@ -449,7 +459,7 @@ class UpdateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
         """
         foreseen = dry_run.change(self.v2, changed, self.app, self.where, **others)
         saving = deletion_confirmation.saving(foreseen.before_end)
-        told = f". {loss}" if loss else ""
+        told = (f". {loss}" if loss else "") + dry_run.warned(foreseen)
         plan = f"change {plan}{told}" + (f".{saving}" if saving else "")
         document = {"id": changed.before.id, **dry_run.flat(foreseen)}
         return self.report_dry_run(plan, document)

@@ -152,6 +152,7 @@ class Reservation(Value, reservations.ReservationFields):
 
     @classmethod
     def _converted(cls, values: Document) -> Document:
+        values = {**values, "warnings": tuple(values.get("warnings", ()))}
         return {**values, "flavor": Flavor.of(values["flavor"])} if "flavor" in values else values
 
 
@@ -166,6 +167,8 @@ class DryRun:
     bookable: bool
     #: Every rule that refuses the request. The request itself is refused with the first of them.
     refusals: tuple[Reason, ...] = ()
+    #: What is in doubt although nothing is refused.
+    warnings: tuple[Reason, ...] = ()
     instance_count: int
     start: datetime.datetime
     end: datetime.datetime
@@ -196,8 +199,9 @@ class DryRun:
         values = {name: document[name] for name in names}
         for name in ("start", "end", "next_start"):
             values[name] = _time.from_json(document[name]) if document.get(name) else None
-        refusals = tuple(Reason.of(each) for each in document["refusals"])
-        return cls(**{**values, "refusals": refusals, "document": document})
+        for name in ("refusals", "warnings"):
+            values[name] = tuple(Reason.of(each) for each in document.get(name, ()))
+        return cls(**{**values, "document": document})
 
 
 @dataclasses.dataclass(frozen=True)

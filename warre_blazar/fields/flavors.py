@@ -1,5 +1,6 @@
 """The fields of flavors."""
 
+from collections.abc import Collection
 from typing import Any
 
 from warre_blazar import texts
@@ -29,6 +30,23 @@ _PROSE = or_null(Text(4096, forbidden=kinds.CONTROL_IN_PROSE))
 _MIB, _GIB = Integer(unit="MiB"), Integer(0, unit="GiB")
 #: What can be done with the servers of a reservation before they are deleted at its end.
 BEFORE_END = Word("nothing", "snapshot")
+#: The codes of warnings about reservations. All others are about flavors.
+_OF_RESERVATIONS = {texts.warnings.NOVA_QUOTA.code}
+
+
+def _warnings(codes: Collection[str]) -> kinds.Schema:
+    return {
+        "type": "array",
+        "items": kinds.answer(
+            code={"enum": sorted(codes)},
+            message={"type": "string", "description": "A text for people."},
+            detail={"type": "object", "description": "The data of the text."},
+        ),
+    }
+
+
+#: The warnings about a reservation.
+WARNINGS = _warnings(_OF_RESERVATIONS)
 #: The rule about callers who may see how much room the hosts have.
 _CAPACITY = "warre:flavor:capacity"
 
@@ -146,16 +164,7 @@ class FlavorOffered(FlavorFields):
         seen_by=_CAPACITY,
     )
     warnings: Field[tuple[dict[str, Any], ...]] = Field(
-        FieldKind(
-            {
-                "type": "array",
-                "items": kinds.answer(
-                    code={"enum": sorted({code for code, _ in texts.WARNINGS})},
-                    message={"type": "string", "description": "A text for people."},
-                    detail={"type": "object", "description": "The data of the text."},
-                ),
-            }
-        ),
+        FieldKind(_warnings({code for code, _ in texts.WARNINGS} - _OF_RESERVATIONS)),
         "What is in doubt about the flavor. Only the answer to the request that makes or changes "
         "the flavor has this field. `devices_shared`: another flavor takes the same devices in "
         "other amounts, so that servers may be placed where too little is left for the next one. "

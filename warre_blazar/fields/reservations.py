@@ -5,7 +5,7 @@ from typing import Any
 
 from warre_blazar.fields import kinds
 from warre_blazar.fields.declaration import Field, Resource, Use
-from warre_blazar.fields.flavors import BEFORE_END
+from warre_blazar.fields.flavors import BEFORE_END, WARNINGS
 from warre_blazar.fields.kinds import (
     BOOLEAN,
     ID,
@@ -195,6 +195,15 @@ class ReservationFields(Resource):
         "The snapshots of servers that were made before the end, or couldn't be made, the oldest "
         "first. Only the answer to a request for one reservation has this field, and only if there "
         "are any.",
+        Use.READ_ONLY | Use.NOT_IN_WARRE | Use.SOMETIMES,
+        default=(),
+    )
+    warnings: Field[tuple[dict[str, Any], ...]] = Field(
+        FieldKind(WARNINGS),
+        "What is in doubt about the reservation. `nova_quota`: Nova's quota doesn't allow the "
+        "project all servers of the reservation. Only answers to requests that book the "
+        "reservation, change its number of instances or ask for it alone have this field, and only "
+        "if there is a warning. It is left out, too, if Nova hasn't told the quota in time.",
         Use.READ_ONLY | Use.NOT_IN_WARRE | Use.SOMETIMES,
         default=(),
     )

@@ -6,7 +6,15 @@ same functions. If callers had to pass a session, nearly every function of ``ser
 parameter for the session. The locks of ``locks`` aren't in the list, because they hold no data.
 """
 
-from warre_blazar.openstack import host_trees, keystone, limits, manager, people, trusts
+from warre_blazar.openstack import (
+    host_trees,
+    keystone,
+    limits,
+    manager,
+    nova_quotas,
+    people,
+    trusts,
+)
 
 _CACHES = (keystone.service_session, limits._enforcer, manager._client, trusts._trustee)
 
@@ -17,4 +25,5 @@ def forget() -> None:
         cached.cache_clear()
     limits._remembered.clear()
     host_trees._read.clear()
+    nova_quotas._asked.clear()
     people._read.clear()

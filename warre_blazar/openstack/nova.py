@@ -43,6 +43,8 @@ _SURVEY_MICROVERSION = "2.61"
 _CELLS_MICROVERSION = "2.69"
 #: The first microversion in which Nova checks extra specs.
 _CHECKED_MICROVERSION = "2.86"
+#: What Nova limits of all servers of a project together. ``ram`` is in MiB.
+_QUOTAS = ("instances", "cores", "ram")
 _PAGE = 1000
 #: Nova can't return some data in a list: for each object, one more request is needed. At most this
 #: many of these requests are sent at the same time.
@@ -357,6 +359,13 @@ def delete_again(server_id: str) -> None:
             )
             nova.servers.reset_state(server_id)
     delete_server(server_id)
+
+
+def quota_of(project_id: str) -> dict[str, int]:
+    """A project's limits on its servers, by Nova's names. -1 means unlimited."""
+    with _nova() as nova:
+        limits = nova.quotas.get(project_id)
+        return {name: int(getattr(limits, name)) for name in _QUOTAS}
 
 
 def zones() -> dict[str, str] | None:

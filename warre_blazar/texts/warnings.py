@@ -1,6 +1,7 @@
-"""Warnings about flavors: what is in doubt although nothing is refused.
+"""Warnings: what is in doubt about a flavor or a reservation although nothing is refused.
 
-Operators see them when they make or change a flavor, and with ``warre-blazar-manage flavor check``.
+Operators see those about flavors when they make or change a flavor, and with
+``warre-blazar-manage flavor check``. Users see those about reservations.
 """
 
 from warre_blazar.texts.entries import Entry
@@ -60,4 +61,10 @@ PROJECTS_OVERBOOKED = Entry(
     "{projects:project holds|projects hold} up to {booked:number} instances at a time, and a "
     "project may hold at most {max_instances_per_project:number} now; these reservations stay, the "
     "last of them until {until:time}",
+)
+NOVA_QUOTA = Entry(
+    "nova_quota",
+    "Nova's quota of the project is too small for all servers of this reservation: "
+    "{resources:each}; ask the operator for more before it starts",
+    each="they need {asked:number} of {resource}, and the quota allows {limit:number}",
 )

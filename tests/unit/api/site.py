@@ -94,6 +94,7 @@ class SiteCloud(Cloud):
             nova.hosts,
             nova.hypervisors,
             nova.servers_on,
+            nova.quotas,
         )
         return [
             *kinds,

@@ -46,6 +46,7 @@ def test_booking_that_fits(site: Site, alpha: Person, flavor):
     assert document == {
         "bookable": True,
         "refusals": [],
+        "warnings": [],
         "flavor": things.plain(flavor),
         "instance_count": 2,
         "affinity": None,

@@ -25,6 +25,7 @@ from warre_blazar.cli import base, confirmation, reservation_list, reservations,
 from warre_blazar.client import Reservation
 from warre_blazar.client.reservations import Reservations
 from warre_blazar.domain.timeline import Span
+from warre_blazar.texts import warnings
 
 DAY = datetime.timedelta(days=1)
 _USER = "55555555-5555-4555-8555-555555555555"
@@ -1810,6 +1811,36 @@ def test_show_says_that_snapshots_are_made(
     assert capsys.readouterr().err.endswith(
         "2026-12-01 11:00 UTC. Before the end, a snapshot is made of each server.\n"
     )
+
+
+_WARNING = warnings.NOVA_QUOTA(resources=[{"resource": "cores", "asked": 4, "limit": 2}])
+
+
+def test_warnings_are_printed_and_are_texts_for_programs(
+    api: Api, run_json: Callable[..., Any], capsys: pytest.CaptureFixture
+) -> None:
+    doubtful = reservation(warnings=[_WARNING.document])
+    path = f"/v2/reservations/{RESERVATION.id}"
+    api.answers |= {
+        "POST /v2/reservations": Answer(200, doubtful),
+        f"GET {path}": Answer(200, doubtful),
+        f"PATCH {path}": Answer(200, doubtful),
+    }
+    for shown in (
+        run_json(reservations.CreateReservation, "f", *_EXACT),
+        run_json(reservations.ShowReservation, RESERVATION.id),
+        run_json(reservations.UpdateReservation, RESERVATION.id, "--name", "x"),
+    ):
+        assert shown["warnings"] == [_WARNING]
+        assert f"Warning: {_WARNING}.\n" in capsys.readouterr().err
+
+
+def test_dry_run_has_the_warning(api: Api, run: Run) -> None:
+    answer = foreseen()
+    answer.body["warnings"] = [_WARNING.document]
+    api.answers["POST /v2/reservations"] = answer
+    said = run(reservations.CreateReservation, "f", *_EXACT, "--dry-run")
+    assert said.endswith(f" 2 hours. Warning: {_WARNING}\n")
 
 
 def test_show_lists_snapshots(api: Api, run: Run, run_json: Callable[..., Any]) -> None:

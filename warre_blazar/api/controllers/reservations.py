@@ -18,7 +18,7 @@ from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import exceptions
 from warre_blazar.fields.reservations import ReservationFields
 from warre_blazar.policies import reservations as policies
-from warre_blazar.services.booking import admission, dry_run, lookup
+from warre_blazar.services.booking import admission, dry_run, lookup, nova_quotas
 from warre_blazar.services.booking.dry_run import Foreseen
 from warre_blazar.services.booking.through_manager import change, reservations
 from warre_blazar.services.slots import extension
@@ -80,6 +80,8 @@ class ReservationsController(base.Controller):
             document |= views.snapshots(lookup.snapshots(found))
         if sees(ReservationFields.availability_zone):
             document |= views.zone(lookup.zones(found))
+        if sees(ReservationFields.warnings):
+            document |= views.warnings(nova_quotas.of_reservation(found))
         if with_log:
             document["log"] = [views.change(change) for change in lookup.log(found)]
         return document
@@ -110,15 +112,16 @@ class ReservationsController(base.Controller):
             before_end=values.get("before_end"),
             movable_hours=values.get("movable_hours", 0),
         )
+        asking = nova_quotas.Asking(project_id)
         if is_dry_run:
             lookup.check_labels(request.labels)
-            return _foreseen(dry_run.booking(request))
+            return _foreseen(dry_run.booking(request), asking)
         made = base.made_once(
             values,
             reservations.find,
             lambda lease_id: reservations.create(base.caller(project_id), request, lease_id),
         )
-        return _tagged(*made)
+        return {**_tagged(*made), **_warnings(made[0], asking)}
 
     @pecan.expose("json")
     def patch(self, *path: str, **_query: Any) -> Any:
@@ -129,10 +132,12 @@ class ReservationsController(base.Controller):
         schema = schemas.RESERVATION_EXTEND if only_extends else schemas.RESERVATION_UPDATE
         values = base.body(schema)
         wanted, rules = _change(reservation, values), conditions.of(base.context())
+        asking = nova_quotas.Asking(reservation.project_id) if wanted.count else None
         if is_dry_run:
-            return _foreseen(change.foresee(reservation, flavor, wanted, rules))
+            return _foreseen(change.foresee(reservation, flavor, wanted, rules), asking)
         changed, is_done = change.change(base.caller(), reservation, wanted, rules)
-        return base.reply(200 if is_done else 202, _tagged(changed, flavor))
+        document = {**_tagged(changed, flavor), **_warnings(changed, asking)}
+        return base.reply(200 if is_done else 202, document)
 
     @pecan.expose("json")
     def delete(self, *path: str, **_query: Any) -> Any:
@@ -142,10 +147,21 @@ class ReservationsController(base.Controller):
         return base.empty(204 if is_done else 202)
 
 
-def _foreseen(foreseen: Foreseen) -> dict[str, Any]:
-    """The document of a dry run. Only operators see the names of hosts."""
+def _foreseen(foreseen: Foreseen, asking: nova_quotas.Asking | None) -> dict[str, Any]:
+    """The document of a dry run. Only operators see the names of hosts.
+
+    :param asking: the request for Nova's quota. None: the quota is no matter.
+    """
     with_hosts = policy.allows(base.context(), policies.LIST_ALL)
-    return views.foreseen(foreseen, with_hosts=with_hosts)
+    found = asking.warnings(foreseen.flavor.shape, foreseen.count) if asking else ()
+    return views.foreseen(foreseen, with_hosts=with_hosts, warnings=found)
+
+
+def _warnings(reservation: Reservation, asking: nova_quotas.Asking | None) -> dict[str, Any]:
+    """The warnings about a reservation that was booked or changed, if the caller gets them."""
+    if asking is None or not base.field_filter()(ReservationFields.warnings):
+        return {}
+    return views.warnings(asking.warnings(reservation.shape, reservation.instance_count))
 
 
 def _filter(query: dict[str, Any]) -> Filter:
