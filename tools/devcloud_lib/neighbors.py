@@ -4,9 +4,9 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from devcloud_lib import side_cloud
+from devcloud_lib import ports, side_cloud
 
-_OFFSET = 4000
+_OFFSET = ports.BESIDE["neighbors"]
 _OPTIONS = ("--managers=2", "--computes=5", "--password-rounds=4", "--host-plugins=exact")
 TESTS = "tests/functional/neighbors"
 

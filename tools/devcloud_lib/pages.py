@@ -9,14 +9,14 @@ import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from devcloud_lib import apt, side_cloud, stamps, venv
+from devcloud_lib import apt, ports, side_cloud, stamps, venv
 from devcloud_lib.installer import Installer
 from devcloud_lib.settings import REPOSITORY
 
 #: The pages must work beside those of blazar-dashboard.
 _PACKAGES = ("axe-playwright-python", "babel", "blazar-dashboard", "playwright")
 _TESTS, BROWSER_TESTS = "tests/dashboard", "tests/functional/dashboard"
-_OFFSET = 2000
+_OFFSET = ports.BESIDE["dashboard"]
 
 
 def missing_packages() -> list[str]:

@@ -5,9 +5,19 @@ import dataclasses
 import random
 import socket
 
-#: Linux gives ports from 32768 on to sockets that ask for any port. Most ports of the dev cloud are
-#: between this range and 32768.
+#: Linux gives ports from this one on to sockets that ask for any port.
+GIVEN_FROM = 32768
+#: Most ports of dev clouds are between this range and those that Linux gives.
 _NEVER_GIVEN = range(10000, 20000)
+#: What is added to the ports of the clouds that parts of tools/test run beside the usual one.
+BESIDE = {
+    "releases": 500,
+    "second": 1000,
+    "neighbors": 1500,
+    "dashboard": 2000,
+    "torture": 2500,
+    "tempest": 3000,
+}
 
 
 @dataclasses.dataclass(frozen=True)

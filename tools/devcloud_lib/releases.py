@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from devcloud_lib import limits, package_sets, results, side_cloud, stamps, venv
+from devcloud_lib import limits, package_sets, ports, results, side_cloud, stamps, venv
 from devcloud_lib.console import Failure, say
 from devcloud_lib.installer import Installer
 from devcloud_lib.package_sets import PackageSet
@@ -23,7 +23,7 @@ Report = Callable[[], str]
 #: A row of the table, by column.
 Row = dict[str, str]
 
-_OFFSET = 500
+_OFFSET = ports.BESIDE["releases"]
 _CLOUD = (f"--port-offset={_OFFSET}", "--managers=1", "--api-workers=4", "--password-rounds=4")
 
 

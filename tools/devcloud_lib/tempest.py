@@ -9,13 +9,13 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from devcloud_lib import content, ini, limits, results, settings, side_cloud, stamps
+from devcloud_lib import content, ini, limits, ports, results, settings, side_cloud, stamps
 from devcloud_lib.console import say
 from devcloud_lib.installer import Installer
 from devcloud_lib.layout import PASSWORD, REGION, Layout
 
 _PACKAGES = ("blazar-tempest-plugin", "tempest", "pytest")
-_OFFSET = 3000
+_OFFSET = ports.BESIDE["tempest"]
 _SCENARIOS = "blazar_tempest_plugin.tests.scenario"
 #: The scenario of the short form. Unlike others it doesn't wait for the end of a lease.
 _SHORT = (
