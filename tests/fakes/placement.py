@@ -9,6 +9,7 @@ from typing import Any
 import os_resource_classes
 import os_traits
 
+from tests.fakes import candidates
 from tests.fakes.keystone import Guarded, Keystone
 from tests.fakes.service import Answer, Refusal, Request
 
@@ -177,8 +178,8 @@ class Placement(Guarded):
         return self._root(provider["parent"]) if provider["parent"] else provider_id
 
     def _free(self, provider_id: str, cls: str) -> int:
-        inventory = self.providers[provider_id]["inventories"].get(cls, {"total": 0})
-        return inventory["total"] - self._used(provider_id, cls)
+        capacity = candidates.capacity(self.providers[provider_id]["inventories"].get(cls))
+        return capacity - self._used(provider_id, cls)
 
     def _used(self, provider_id: str, cls: str) -> int:
         return sum(a.get(provider_id, {}).get(cls, 0) for a in self.allocations.values())
@@ -203,7 +204,9 @@ class Placement(Guarded):
             200,
             {
                 "resource_provider_generation": provider["generation"],
-                "inventories": {c: _whole(i) for c, i in provider["inventories"].items()},
+                "inventories": {
+                    c: candidates.complete(i) for c, i in provider["inventories"].items()
+                },
             },
         )
 
@@ -216,24 +219,21 @@ class Placement(Guarded):
         return Answer(200, shown)
 
     def list_candidates(self, request: Request) -> Answer:
-        """List one candidate if a tree has enough of each class. Groups and traits don't matter."""
-        wanted: dict[str, int] = {}
-        for name, value in request.query.items():
-            if name.startswith("resources"):
-                for cls, amount in (part.split(":") for part in value.split(",")):
-                    wanted[cls] = wanted.get(cls, 0) + int(amount)
-            elif name.startswith(("required", "root_required")):
-                self._check_traits({trait.removeprefix("!") for trait in value.split(",")})
+        wanted = candidates.Wanted.of(request.query)
+        self._check_traits(wanted.traits)
         known = self.classes.union(
             os_resource_classes.STANDARDS, *(p["inventories"] for p in self.providers.values())
         )
-        if unknown := wanted.keys() - known:
+        if unknown := wanted.classes - known:
             raise Refusal(
                 400, f"{_MALFORMED}Invalid resource class in resources parameter: {unknown}  "
             )
-        roots = {self._root(i) for i in self.providers}
-        found = any(all(self._most(r, c) >= n for c, n in wanted.items()) for r in roots)
-        return Answer(200, {"allocation_requests": [{}] if found else []})
+        trees = [self._tree(i) for i, p in self.providers.items() if p["parent"] is None]
+        return Answer(200, candidates.answer(wanted, trees))
+
+    def _tree(self, root: str) -> candidates.Tree:
+        providers = {i: p for i, p in self.providers.items() if self._root(i) == root}
+        return candidates.Tree(root, providers, self._used)
 
     def _check_traits(self, wanted: set[str]) -> None:
         known = self.traits.union(
@@ -241,10 +241,6 @@ class Placement(Guarded):
         )
         if unknown := wanted - known:
             raise Refusal(400, f"{_MALFORMED}No such trait(s): {', '.join(sorted(unknown))}.  ")
-
-    def _most(self, root: str | None, cls: str) -> int:
-        """The free amount of a class in a whole tree."""
-        return sum(self._free(i, cls) for i in self.providers if self._root(i) == root)
 
     def show_usages(self, request: Request, provider_id: str) -> Answer:
         provider = self._provider(provider_id)
@@ -356,15 +352,3 @@ class Placement(Guarded):
         del provider["inventories"][cls]
         provider["generation"] += 1
         return Answer(204)
-
-
-def _whole(inventory: dict[str, Any]) -> dict[str, Any]:
-    """An inventory with Placement's defaults for what it leaves out."""
-    defaults = {
-        "reserved": 0,
-        "min_unit": 1,
-        "max_unit": 2147483647,
-        "step_size": 1,
-        "allocation_ratio": 1.0,
-    }
-    return {**defaults, **inventory}
