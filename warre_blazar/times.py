@@ -229,6 +229,15 @@ DELETION_FIRST_POLL = 0.5
 #: :longer: Ends take longer than the deletion does.
 #: :shorter: Nova gets more requests.
 DELETION_LONGEST_POLL = 2.0
+#: Placement may give back what a server took this long after Nova has forgotten the server. Until
+#: then, a host from which a reservation has just gone doesn't count as lacking room.
+#: :longer: If a host does lack room, the next reservation on it starts later.
+#: :shorter: A reservation may be moved off a host that has room a moment later.
+ROOM_GIVEN_BACK_WITHIN = 3.0
+#: The pause between two looks whether the room is given back.
+#: :longer: The reservation starts later than it could.
+#: :shorter: Placement gets more requests.
+ROOM_LOOKED_AT_EVERY = 0.5
 #: If Nova began to delete a server this long ago, and the server is still there, the deletion has
 #: failed and is requested anew.
 #: :longer: Servers whose deletion has failed stay longer.

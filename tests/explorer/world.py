@@ -38,6 +38,7 @@ from warre_blazar.db import session, tables
 from warre_blazar.db.messages import deliveries
 from warre_blazar.openstack import caches, host_trees, limits, manager
 from warre_blazar.services.booking.through_manager.calls import Caller
+from warre_blazar.services.moves.opening import Opener
 from warre_blazar.services.running.executor import Executor, Pools
 
 #: Managers beside each other, one for each task and one for who buys.
@@ -349,7 +350,8 @@ class World(Site):
     def new_executor() -> Executor:
         """The executor of a manager that has just begun."""
         inline = Inline()
-        return Executor("host", managers.Outside(), lambda: 5.0, Pools(inline, inline, inline))
+        pools = Pools(inline, inline, inline)
+        return Executor("host", managers.Outside(), Opener(parts.conditions), lambda: 5.0, pools)
 
     @staticmethod
     def run(executor: Executor, now: datetime.datetime) -> None:

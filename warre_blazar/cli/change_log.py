@@ -48,6 +48,7 @@ _REASONS = {
     "drain": ("operator", "a host is drained"),
     "maintenance": ("operator", "a maintenance window closes the flavor or a host"),
     "made_room": ("placing again", "another reservation needed the place"),
+    "no_room": ("healing", "its host had less room than was booked"),
 }
 
 

@@ -7,7 +7,7 @@ RPC. ``statuses`` maps codes to statuses, and ``blazar_errors`` maps errors to B
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from warre_blazar.texts import expected, refusals, services
@@ -402,6 +402,30 @@ class ServiceRefused(WarreError):
 
     def __init__(self, service: str, said: Said) -> None:
         super().__init__(said, service=service)
+
+
+class HostsGone(ServiceRefused):
+    """Nova or Placement doesn't have some hosts, so nothing can be done on them.
+
+    :param hosts: the names by which the service doesn't know them.
+    """
+
+    def __init__(self, service: str, said: Said, hosts: Collection[str]) -> None:
+        self.hosts = frozenset(hosts)
+        super().__init__(service, said)
+
+
+class PlacesUnusable(WarreError):
+    """Servers can't use some of a reservation's places, because their hosts lack the room.
+
+    :param unusable: how many of its places servers can't use.
+    :param places: how many places it has.
+    """
+
+    code = "places_unusable"
+
+    def __init__(self, unusable: int, places: int) -> None:
+        super().__init__(refusals.PLACES_UNUSABLE(unusable=unusable, places=places))
 
 
 class RequestInvalid(ServiceRefused):

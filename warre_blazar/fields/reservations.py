@@ -70,12 +70,14 @@ _LOG = {
             "description": "`before_end`: somebody chose what is done with the servers before the "
             "end. `moved`: some instances got other hosts. `after` has the `reason`: "
             "`host_failed`, `drain` (an operator empties a host), `maintenance` (a maintenance "
-            "window) or `made_room` (it hadn't begun, and another reservation got its place). With "
+            "window), `made_room` (it hadn't begun, and another reservation got its place) or "
+            "`no_room` (its host had less room than was booked). With "
             "`rescheduled`, the reason `maintenance` says that a window has changed the time. "
             "`refused`: the reservation "
             "has begun, but a service refused to open it; `opened`: it is open since then. "
-            "`missing`: another number of instances is on failed hosts, for which no other host "
-            "has room. `idle_end`: it was ended, because it had no server for too long.",
+            "`missing`: another number of instances is on hosts that have failed or lack the "
+            "booked room, and no other host has room for them. `idle_end`: it was ended, because "
+            "it had no server for too long.",
         },
         before=_VALUES,
         after=_VALUES,
@@ -137,19 +139,22 @@ class ReservationFields(Resource):
         default=0,
     )
     status_reason = Field(
-        or_null(VALUE), "Why the reservation has its status, if that is known.", Use.READ_ONLY
+        or_null(VALUE),
+        "Why the reservation has its status, if that is known. Of an ACTIVE reservation: why it "
+        "can't be used yet, or not all of it.",
+        Use.READ_ONLY,
     )
     missing_resources = Field(
         BOOLEAN,
-        "Whether some instances are still on failed hosts, because other hosts have no room for "
-        "them.",
+        "Whether some instances are on hosts that have failed or lack the booked room, and other "
+        "hosts have no room for them.",
         Use.READ_ONLY | Use.NOT_IN_WARRE | Use.RARE,
         default=False,
     )
     resources_changed = Field(
         BOOLEAN,
         "Whether some instances got other hosts while the reservation was running, because their "
-        "previous hosts had failed.",
+        "previous hosts had failed or lacked the booked room.",
         Use.READ_ONLY | Use.NOT_IN_WARRE | Use.RARE,
         default=False,
     )

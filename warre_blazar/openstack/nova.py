@@ -197,12 +197,22 @@ def add_hosts(aggregate: NovaAggregate, hosts: Iterable[str]) -> None:
     hosts.
 
     :param hosts: the host names of the hosts' compute services.
+    :raises HostsGone: Nova doesn't have some of the compute services. All other hosts were added.
     """
+    gone: dict[str, str] = {}
     for host in hosts:
         # Nova writes the host's aggregates to Placement. If two requests make Nova write them at
         # the same time, Placement refuses one of the writes, and Nova has to write again.
         with _locks.held(f"host {host}"), _nova() as nova, contextlib.suppress(nova_exc.Conflict):
-            nova.aggregates.add_host(aggregate.id, host)
+            try:
+                nova.aggregates.add_host(aggregate.id, host)
+            except nova_exc.NotFound as error:
+                # If Nova doesn't have the aggregate, this request is refused too.
+                nova.aggregates.get(aggregate.id)
+                gone[host] = str(error)
+    if gone:
+        said = texts.services.REFUSAL(said="; ".join(gone.values()))
+        raise exceptions.HostsGone(_SERVICE, said, gone)
 
 
 def keep_hosts(aggregate: NovaAggregate, hosts: Collection[str]) -> None:

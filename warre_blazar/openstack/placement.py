@@ -284,13 +284,16 @@ def _set_inventories(provider: str, read: Any, inventories: dict[str, Any]) -> b
 
 
 def _provider(host: str) -> str:
-    """The id of Blazar's provider below a host's own provider. If there is none, it is made."""
+    """The id of Blazar's provider below a host's own provider. If there is none, it is made.
+
+    :raises HostsGone: Placement doesn't have the host's own provider.
+    """
     name = backing_names.PROVIDER_PREFIX + host
     if provider_id := find_provider(name):
         return provider_id
     parent = find_provider(host)
     if parent is None:
-        raise exceptions.ServiceRefused(SERVICE, texts.services.NO_PROVIDER(host=host))
+        raise exceptions.HostsGone(SERVICE, texts.services.NO_PROVIDER(host=host), {host})
     # 409: somebody else has made the provider in the meantime.
     body = {"name": name, "parent_provider_uuid": parent}
     send("POST", "/resource_providers", json=body, fine=(409,))
@@ -308,10 +311,19 @@ def find_provider(name: str) -> str | None:
 def has_candidates(request: PlacementRequest) -> bool:
     """Whether an instance could be placed on any host now.
 
+    :raises RequestInvalid: as for ``candidates``.
+    """
+    return bool(candidates(request, limit="1")["allocation_requests"])
+
+
+def candidates(request: PlacementRequest, **more: str) -> Any:
+    """The ways to place an instance now, and what the providers of the hosts have, from Placement.
+
+    :param more: further parameters of the request.
     :raises RequestInvalid: Placement doesn't have a trait or a resource class of the request, or
         refuses the request for another reason that lies in the request.
     """
-    params = [*nova_requests.candidates_query(request), ("limit", "1")]
+    params = [*nova_requests.candidates_query(request), *more.items()]
     answer = send(
         "GET",
         "/allocation_candidates",
@@ -321,7 +333,7 @@ def has_candidates(request: PlacementRequest) -> bool:
     )
     if answer.status_code == 400:
         raise exceptions.RequestInvalid(SERVICE, texts.services.REFUSAL(said=_detail(answer)))
-    return bool(answer.json()["allocation_requests"])
+    return answer.json()
 
 
 def _detail(answer: Any) -> str:

@@ -140,7 +140,8 @@ class FlavorSlotPlugin(base.BasePlugin):
             blazar_errors.check_time(
                 timing.span.start, clock.utcnow(), f"reservation {timing.reservation_id} starts"
             )
-            blazar_start_end.start(timing.reservation_id, timing.span.start)
+            open_one = monitor.opener().open
+            blazar_start_end.start(timing.reservation_id, timing.span.start, open_one)
 
     def before_end(self, resource_id: str) -> None:
         """Do nothing: an end needs no preparation."""

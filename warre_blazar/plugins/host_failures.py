@@ -14,6 +14,7 @@ from oslo_log import log as logging
 from warre_blazar import times
 from warre_blazar.db import clock
 from warre_blazar.domain.timeline import Span
+from warre_blazar.plugins import monitor
 from warre_blazar.services.moves import failed_hosts
 from warre_blazar.site_rules import conditions
 
@@ -77,7 +78,9 @@ class HostFailures:
 
     def _heal(self, window: Span, **which: Any) -> None:
         try:
-            failed_hosts.heal(window, conditions.of_service(), clock.utcnow(), **which)
+            open_one = monitor.opener().open
+            now = clock.utcnow()
+            failed_hosts.heal(window, conditions.of_service(), now, open_one=open_one, **which)
         except Exception:
             # If this raised an exception, Blazar wouldn't write the flags of other plugins'
             # reservations.

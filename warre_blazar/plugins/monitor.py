@@ -26,6 +26,7 @@ from warre_blazar.services.booking import idempotency
 from warre_blazar.services.hosts import host_refresh
 from warre_blazar.services.messages import delivery, reminders
 from warre_blazar.services.messages.delivery import Channel
+from warre_blazar.services.moves.opening import Opener
 from warre_blazar.services.records import history, metrics, refusals, server_samples
 from warre_blazar.services.running import backing, idle, snapshots
 from warre_blazar.services.running.executor import Executor, Pools
@@ -92,7 +93,7 @@ class SlotMonitor(base.BaseMonitorPlugin):
         # Healing comes first. For reservations that haven't begun, it needs no answers from Nova or
         # Placement.
         self._heal()
-        backing.reconcile()
+        backing.reconcile(opener().open)
         return {}
 
     def get_healing_interval(self) -> int:
@@ -100,6 +101,11 @@ class SlotMonitor(base.BaseMonitorPlugin):
 
     def heal(self) -> dict[str, Any]:
         return {}
+
+
+def opener() -> Opener:
+    """What opens reservations in a manager."""
+    return Opener(conditions.of_service, notifications.tell_unusable)
 
 
 def _check_tables() -> None:
@@ -149,6 +155,7 @@ class Threads:
         self._executor = Executor(
             host=cfg.CONF.host or socket.gethostname(),
             outside=BlazarsOutside(hosts_of),
+            opening=opener(),
             patience=lambda: float(options.server_deletion_timeout),
             pools=Pools(
                 events=futures.ThreadPoolExecutor(threads, "warre-event"),

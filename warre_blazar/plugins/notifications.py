@@ -1,4 +1,4 @@
-"""Calls Blazar's enforcement filters for our executor, and tells of hosts that are overbooked."""
+"""Calls Blazar's enforcement filters for our executor, and tells operators what hosts lack."""
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
@@ -13,6 +13,7 @@ from warre_blazar.domain.audit.overselling import Overbooked
 from warre_blazar.errors import exceptions
 from warre_blazar.plugins import lease_contexts
 from warre_blazar.services.hosts.host_refresh import Refreshed
+from warre_blazar.services.moves.opening import Unusable
 
 LOG = logging.getLogger(__name__)
 
@@ -72,6 +73,31 @@ def tell_overbooked(host: Refreshed) -> None:
         sender.warn({}, "host.overbooked", payload)
     except Exception:
         LOG.exception("The notification that host %s is overbooked wasn't sent", host.name)
+
+
+def tell_unusable(found: Unusable) -> None:
+    """Send the notification ``host.lacks_room``, of the priority "warn".
+
+    Its payload has ``reservation_id`` and ``hosts``, a list of objects with ``host_id``, ``host``
+    (the hypervisor hostname), ``places`` (how many of the reservation's places there can't be used)
+    and ``in_the_way`` (a sentence about each server that holds room there and has none booked).
+    Failures are logged and not raised.
+    """
+    try:
+        hosts = [
+            {
+                "host_id": each.host.host_id,
+                "host": each.host.hypervisor,
+                "places": each.places,
+                "in_the_way": list(each.in_the_way),
+            }
+            for each in found.hosts
+        ]
+        payload = {"reservation_id": found.reservation_id, "hosts": hosts}
+        sender = notifier.get_notifier(cfg.CONF.notifications.publisher_id)
+        sender.warn({}, "host.lacks_room", payload)
+    except Exception:
+        LOG.exception("The notification about reservation %s wasn't sent", found.reservation_id)
 
 
 def overbooked_document(each: Overbooked) -> dict[str, Any]:

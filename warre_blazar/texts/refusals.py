@@ -174,6 +174,11 @@ IDEMPOTENCY_KEY_REUSED = Entry(
     "request",
     frame=FIELD,
 )
+#: Why a reservation that has begun isn't completely open.
+PLACES_UNUSABLE = Entry(
+    "places_unusable",
+    "{unusable:number} of {places:place|places} can't be used yet: the operator was told",
+)
 
 
 def _state(reason: str, template: str) -> Entry:

@@ -35,6 +35,7 @@ from warre_blazar import conf, policy, timer, times
 from warre_blazar.db import session
 from warre_blazar.db import tables as models
 from warre_blazar.openstack import caches, limits, people
+from warre_blazar.plugins import monitor
 from warre_blazar.services.running.executor import Executor, Pools
 
 T = TypeVar("T")
@@ -251,7 +252,7 @@ class Site:
         self.outside = managers.Outside()
         inline = managers.Inline()
         pools = Pools(inline, inline, inline)
-        self.executor = SlowExecutor("host", self.outside, lambda: 5.0, pools)
+        self.executor = SlowExecutor("host", self.outside, monitor.opener(), lambda: 5.0, pools)
 
     @staticmethod
     def failures() -> collections.deque[BaseException]:

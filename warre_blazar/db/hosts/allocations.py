@@ -141,15 +141,28 @@ def complete(
     :param of: the hosts, with some or none of their holdings.
     :param without: the id of a reservation whose holdings are left out.
     """
+    ids = [host.id for host in of]
+    held = holdings_of(db, ids, cleaning=cleaning, device_rules=device_rules, without=without)
+    return [host.holding(held[host.id]) for host in of]
+
+
+def holdings_of(
+    db: Session,
+    host_ids: list[str],
+    *,
+    cleaning: datetime.timedelta = times.NO_TIME,
+    device_rules: Rules = NO_DEVICES,
+    without: str | None = None,
+) -> Mapping[str, Sequence[Holding]]:
+    """What is booked on hosts from now on, by host id, as ``complete`` reads it."""
     now = timeutils.utcnow()
     read = Claims(timeline.Span(now, datetime.datetime.max), cleaning)
     since = now - cleaning
-    query = _allocations(sa.false(), [host.id for host in of], read).where(
+    query = _allocations(sa.false(), host_ids, read).where(
         sa.or_(leases.c.end_date > since, bookings.c.claim_end > since)
     )
     held, _ = _held(db.execute(query).all(), read, device_rules)
-    found = [host.holding(held[host.id]) for host in of]
-    return [host.without(without) for host in found] if without else found
+    return {i: [h for h in held[i] if h.reservation_id != without] for i in host_ids}
 
 
 @dataclasses.dataclass(frozen=True)

@@ -145,6 +145,13 @@ def zones(db: Session, host_ids: Collection[str]) -> dict[str, str]:
     return {host_id: name for host_id, name in db.execute(query) if name}
 
 
+def roots(db: Session, host_ids: Collection[str]) -> dict[str, str]:
+    """The ids of hosts' root providers, by host id. Hosts that nobody has read are left out."""
+    query = sa.select(host_providers.c.host_id, host_providers.c.digest)
+    digests = db.execute(query.where(host_providers.c.host_id.in_(host_ids)))
+    return {i: tree[0].id for i, tree in trees(db, dict(digests.tuples().all())).items()}
+
+
 class Overtaken(session.RowChanged):
     """The host's row has changed since this process read the row, or the host is gone."""
 

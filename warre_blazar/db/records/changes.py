@@ -129,6 +129,14 @@ def missing_instances(db: Session, reservation_id: str) -> int:
     return int(values.get(MISSING_INSTANCES, 0))
 
 
+def is_shut(db: Session, reservation_id: str) -> bool:
+    """Whether a reservation couldn't be opened when it began, and wasn't later, by its log."""
+    kinds = [kind.value for kind in (ChangeKind.REFUSED, ChangeKind.OPENED)]
+    noted = (is_change(reservation_id), log_entries.c.kind.in_(kinds))
+    query = sa.select(log_entries.c.kind).where(*noted).order_by(log_entries.c.id.desc()).limit(1)
+    return bool(db.scalar(query) == ChangeKind.REFUSED.value)
+
+
 def _both(row: sa.RowMapping) -> tuple[str | None, str | None]:
     return row["before"], row["after"]
 

@@ -136,6 +136,19 @@ def request(
     )
 
 
+def known_to_placement(request: PlacementRequest) -> PlacementRequest:
+    """The part of a request that Placement knows: without devices that a capability counts."""
+    if all(map(_PLACEMENT_CLASS.match, request.amounts)):
+        return request
+    unsuffixed, *suffixed = (
+        dataclasses.replace(
+            group, resources=tuple(r for r in group.resources if _PLACEMENT_CLASS.match(r[0]))
+        )
+        for group in request.groups
+    )
+    return PlacementRequest.of(unsuffixed, suffixed, request.isolate, request.root_required)
+
+
 def candidates_query(request: PlacementRequest) -> list[tuple[str, str]]:
     """The parameters with which Nova asks Placement for the hosts of an instance.
 

@@ -32,7 +32,8 @@ class ChangeKind(enum.Enum):
     REFUSED = "refused"
     #: It is open to its project, later than it has begun.
     OPENED = "opened"
-    #: Another number of its instances is on failed hosts, for which no other host has room.
+    #: Another number of its instances is on hosts that have failed or lack the room, and no other
+    #: host has room for them.
     MISSING = "missing"
 
 
@@ -47,6 +48,8 @@ class MoveReason(enum.StrEnum):
     MAINTENANCE = "maintenance"
     #: It hadn't begun, and was placed again so that another reservation got room.
     MADE_ROOM = "made_room"
+    #: Its host had less room than was booked, because of something that no booking knows of.
+    NO_ROOM = "no_room"
 
 
 #: The value with the reason in what a change tells.

@@ -6,7 +6,7 @@ reservation, at the same time or one after the other.
 """
 
 import datetime
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from oslo_log import log as logging
 
@@ -36,6 +36,7 @@ def heal(
     host_ids: Collection[str] | None = None,
     *,
     unflagged: bool = False,
+    open_one: Callable[[str], None] = backing.open_to_project,
 ) -> None:
     """Move reservations off failed hosts, and correct the flags of reservations.
 
@@ -48,6 +49,7 @@ def heal(
     :param host_ids: the ids of the failed hosts to look at. None: all failed hosts.
     :param unflagged: whether to leave out reservations that are already flagged with
         ``missing_resources``.
+    :param open_one: opens a running reservation, whose id is the argument, on its new hosts.
     """
     with session.reader() as db:
         ids = failed_hosts.suffering(db, window, host_ids, unflagged=unflagged)
@@ -64,7 +66,7 @@ def heal(
         _log(reservation_id, healed)
         if healed.reopen:
             to_open.append(reservation_id)
-    _open(to_open)
+    _open(to_open, open_one)
 
 
 def _log(reservation_id: str, healed: Relocated) -> None:
@@ -78,14 +80,14 @@ def _log(reservation_id: str, healed: Relocated) -> None:
         LOG.info("Reservation %s is being changed, and will be healed later", reservation_id)
 
 
-def _open(reservation_ids: Sequence[str]) -> None:
+def _open(reservation_ids: Sequence[str], open_one: Callable[[str], None]) -> None:
     """Open running reservations to their projects on their new hosts.
 
     If this fails, ``backing.reconcile`` opens the reservations later.
     """
     for reservation_id in reservation_ids:
         try:
-            backing.open_to_project(reservation_id)
+            open_one(reservation_id)
         except exceptions.ServiceUnavailable as error:
             LOG.warning("Relocated reservations will be opened on their hosts later: %s", error)
             return

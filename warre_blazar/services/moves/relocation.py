@@ -43,7 +43,8 @@ from warre_blazar.domain.records.changes import (
     moved,
 )
 from warre_blazar.domain.running import lease_states
-from warre_blazar.domain.running.execution import claim_state
+from warre_blazar.domain.running.backing import Phase
+from warre_blazar.domain.running.execution import START, claim_state
 from warre_blazar.domain.running.lease import Lease
 from warre_blazar.services.moves import making_room
 from warre_blazar.services.moves.making_room import PlacedAgain
@@ -84,6 +85,8 @@ class Relocated:
     taken: int = 0
     #: Whether the reservation is running, and must be opened on its new hosts.
     reopen: bool = False
+    #: Whether another number of its instances lacks a host that works than before.
+    is_news: bool = False
 
     @property
     def why_stays(self) -> str | None:
@@ -103,6 +106,18 @@ class Relocated:
                 "instance of it already"
             )
         return "no other host matches"
+
+
+@dataclasses.dataclass(frozen=True)
+class Shortage:
+    """What a look at a reservation's hosts has found, before its start or while it is running."""
+
+    #: How many of its places servers can't use, by the id of the present host.
+    unusable: Mapping[str, int]
+    #: How many instances other hosts have room for now, by host id. Other hosts have none.
+    elsewhere: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    #: The manager that is starting the reservation's lease. None: nobody is.
+    manager_id: str | None = None
 
 
 class Why(NamedTuple):
@@ -154,6 +169,7 @@ def relocate(
     why: Why,
     conditions: BookingConditions,
     now: datetime.datetime,
+    shortage: Shortage | None = None,
 ) -> Relocated:
     """Move a reservation's instances away from some hosts, and correct the reservation's flags.
 
@@ -164,10 +180,12 @@ def relocate(
     :param what: the reservation's id in Blazar's table.
     :param away_from: the ids of the hosts. A reservation that has begun doesn't leave them. None:
         the hosts that have failed, which every reservation leaves.
+    :param shortage: which instances also leave their hosts, because the hosts lack the room now.
+        None: nobody has looked.
     :raises TryAgain: nothing changed.
     """
     with session.claiming() as db:
-        case = _read(db, what, away_from)
+        case = _read(db, what, away_from, shortage)
         if case is None:
             return Relocated(MoveResult.WELL)
         if case.is_busy:
@@ -188,7 +206,8 @@ def relocate(
             _write_flags(db, case, flags)
         if place.chosen:
             _write_moved(db, case, chosen, why)
-        return _result(case, place)
+        is_news = flags.missing_resources != case.flags.missing_resources
+        return dataclasses.replace(_result(case, place), is_news=is_news)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -203,6 +222,11 @@ class _Case:
     held: Mapping[str, int]
     #: The instances that are to get other hosts, by the id of their present host.
     to_leave: Mapping[str, int]
+    #: The instances on failed hosts and on hosts that lack the room, by host id.
+    unusable: Mapping[str, int]
+    shortage: Shortage | None = None
+    #: Whether the reservation is running, but isn't completely open.
+    is_half_open: bool = False
 
     @property
     def flags(self) -> "_Flags":
@@ -212,7 +236,10 @@ class _Case:
     @property
     def is_busy(self) -> bool:
         """Whether the lease is being started, changed, ended or deleted."""
-        is_claimed = claim_state(self.lease.claim) is not lease_states.ClaimState.NONE
+        claim, mine = self.lease.claim, self.shortage and self.shortage.manager_id
+        if claim is not None and mine is not None:
+            return (claim.manager_id, claim.action) != (mine, START)
+        is_claimed = claim_state(claim) is not lease_states.ClaimState.NONE
         return is_claimed or self.lease.status not in _STABLE
 
     @property
@@ -222,7 +249,12 @@ class _Case:
         return any(r.id == mine and r.status == "active" for r in self.lease.reservations)
 
 
-def _read(db: Session, reservation_id: str, away_from: Collection[str] | None) -> _Case | None:
+def _read(
+    db: Session,
+    reservation_id: str,
+    away_from: Collection[str] | None,
+    shortage: Shortage | None,
+) -> _Case | None:
     """Read a reservation; None if it is gone."""
     reservation = reservations.find(db, reservation_id)
     found = leases.read(db, [reservation.lease_id]) if reservation else []
@@ -230,9 +262,19 @@ def _read(db: Session, reservation_id: str, away_from: Collection[str] | None) -
         return None
     failed = failed_hosts.failed_hosts(db)
     held = allocations.allocated(db, reservation_id)
-    left = failed if away_from is None else away_from
-    to_leave = {i: n for i, n in held.items() if i in left}
-    return _Case(reservation, found[0], failed, held, to_leave)
+    short = shortage.unusable if shortage else {}
+    unusable = {i: n if i in failed else min(n, short.get(i, 0)) for i, n in held.items()}
+    if away_from is None:
+        to_leave = {i: n for i, n in unusable.items() if n}
+    else:
+        to_leave = {i: n for i, n in held.items() if i in away_from}
+    note = backings.get(db, reservation_id)
+    is_half_open = note is not None and note.phase is Phase.OPENING
+    case = _Case(reservation, found[0], failed, held, to_leave, unusable, shortage, is_half_open)
+    if reservation.affinity and to_leave.keys() - failed and away_from is None:
+        # All instances leave the host together, or none if there may be servers.
+        case = dataclasses.replace(case, to_leave={} if case.is_running else held)
+    return case
 
 
 @dataclasses.dataclass(frozen=True)
@@ -271,7 +313,9 @@ def _elsewhere(
     # If the affinity is false, each instance needs a host of its own. So all present hosts are
     # avoided.
     avoided = case.held if reservation.affinity is False else case.to_leave
-    candidates = [host for host in booked.hosts if host.id not in avoided]
+    candidates = [
+        host for host in booked.hosts if host.id not in avoided and _has_room(case, host.id)
+    ]
     taken = sum(h.id in avoided and h.id not in case.to_leave for h in booked.hosts)
     count = sum(case.to_leave.values())
     wanted = placing.Wanted(
@@ -293,9 +337,20 @@ def _elsewhere(
         made = making_room.find(db, wanted, conditions, among, stays=stays)
         if made:
             return _Place(made.hosts, made.chosen, len(candidates), taken, made.placed_again)
+    if case.shortage:
+        chosen = {i: min(n, case.shortage.elsewhere.get(i, 0)) for i, n in chosen.items()}
+        room = sum(chosen.values())
     if reservation.affinity and room < count:
         chosen = {}
     return _Place([h for h in candidates if h.id in chosen], chosen, len(candidates), taken)
+
+
+def _has_room(case: _Case, host_id: str) -> bool:
+    """Whether a host has room now for the instances, as far as somebody has looked."""
+    if case.shortage is None:
+        return True
+    together = sum(case.to_leave.values()) if case.reservation.affinity else 1
+    return case.shortage.elsewhere.get(host_id, 0) >= together
 
 
 def _windows(
@@ -315,15 +370,15 @@ def _windows(
 
 def _merged(case: _Case, chosen: Mapping[str, int]) -> dict[str, int]:
     """The instances by host id after the move. Instances without another host keep their host."""
-    merged = {i: n for i, n in case.held.items() if i not in case.to_leave}
+    merged = {i: n - case.to_leave.get(i, 0) for i, n in case.held.items()}
     for host_id, count in chosen.items():
         merged[host_id] = merged.get(host_id, 0) + count
     left = sum(case.to_leave.values()) - sum(chosen.values())
     for host_id, count in sorted(case.to_leave.items()):
-        if stay := min(count, left):
-            merged[host_id] = stay
-            left -= stay
-    return merged
+        stay = min(count, left)
+        merged[host_id] += stay
+        left -= stay
+    return {host_id: count for host_id, count in merged.items() if count}
 
 
 class _Flags(NamedTuple):
@@ -339,7 +394,13 @@ def _flags(db: Session, case: _Case, place: _Place, chosen: Mapping[str, int]) -
     :param chosen: instances by host id after the move.
     """
     reservation = case.reservation
-    missing = sum(n for host_id, n in chosen.items() if host_id in case.failed)
+    if case.shortage is None and case.is_half_open and reservation.missing_resources:
+        # Only a look at the hosts can tell how many instances are missing.
+        return case.flags
+    missing = sum(
+        max(0, chosen.get(host_id, 0) - (case.held[host_id] - unusable))
+        for host_id, unusable in case.unusable.items()
+    )
     if missing or reservation.missing_resources:
         _note_missing(db, reservation.reservation_id, missing)
     is_changed = reservation.resources_changed or (case.is_running and bool(place.chosen))
@@ -375,8 +436,9 @@ def _write_moved(db: Session, case: _Case, chosen: Mapping[str, int], why: Why) 
     if not case.is_running:
         return
     # On these hosts, the reservation has fewer instances now, but all its servers may still be
-    # there.
-    for host_id in sorted(i for i, n in case.to_leave.items() if chosen.get(i, 0) < n):
+    # there. A host that only lacks room has no more servers of it than it has places left there.
+    fewer = [i for i, n in case.to_leave.items() if chosen.get(i, 0) < n]
+    for host_id in sorted(i for i in fewer if case.shortage is None or i in case.failed):
         host_marks.abandon(db, host_id)
 
 

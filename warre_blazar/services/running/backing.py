@@ -11,10 +11,11 @@ done.
 """
 
 import contextlib
+import dataclasses
 import datetime
 import functools
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent import futures
 
 from oslo_log import log as logging
@@ -58,6 +59,22 @@ LOG = logging.getLogger(__name__)
 Places = Sequence[HostUse]
 
 
+@dataclasses.dataclass(frozen=True)
+class Prepared:
+    """A reservation for which only the access of its project is missing."""
+
+    #: Its hosts when it was prepared. Empty if it was completely open by then.
+    hosts: Places
+    #: How many of its places on a host servers can't use, by host id. Other hosts are left out.
+    unusable: Mapping[str, int] = dataclasses.field(default_factory=dict)
+
+    @property
+    def usable(self) -> Places:
+        """The hosts with the places that servers can use."""
+        left = ((host, host.instances - self.unusable.get(host.host_id, 0)) for host in self.hosts)
+        return [dataclasses.replace(host, instances=count) for host, count in left if count]
+
+
 #: The number of simultaneous requests for one reservation. More requests would only wait for Nova's
 #: and Placement's workers.
 _AT_ONCE = 4
@@ -68,8 +85,10 @@ def carry_out(todo: Iterable[Step], patience: float = 0) -> None:
 
     :param patience: seconds to wait until servers are deleted.
     :raises InvalidState: some servers still exist after ``patience`` seconds.
+    :raises HostsGone: Nova or Placement doesn't have some hosts. All other steps were carried out.
     :raises ServiceUnavailable, ServiceRefused: the steps that remain can be carried out later.
     """
+    gone: list[exceptions.HostsGone] = []
     calls = _CALLS | {Do.DELETE_SERVERS: functools.partial(_delete_servers, patience=patience)}
     # When this block is left, no request is under way any more.
     with futures.ThreadPoolExecutor(_AT_ONCE) as pool:
@@ -77,10 +96,16 @@ def carry_out(todo: Iterable[Step], patience: float = 0) -> None:
             requests = [functools.partial(calls[step.do], *step.args) for step in group]
             if is_side_by_side:
                 for running in [pool.submit(request) for request in requests]:
-                    running.result()
+                    try:
+                        running.result()
+                    except exceptions.HostsGone as error:
+                        gone.append(error)
                 continue
             for request in requests:
                 request()
+    if gone:
+        gone[0].hosts = gone[0].hosts.union(*(error.hosts for error in gone))
+        raise gone[0]
 
 
 def _make_aggregate(aggregate: NovaAggregate) -> None:
@@ -230,7 +255,7 @@ def open_to_project(reservation_id: str) -> None:
     grant(reservation_id, prepare(reservation_id))
 
 
-def prepare(reservation_id: str) -> Places:
+def prepare(reservation_id: str) -> Prepared:
     """Do every step of opening except the last one, which gives the project access.
 
     If the backing wasn't made ahead of time, this makes it. What was prepared on hosts that the
@@ -238,14 +263,33 @@ def prepare(reservation_id: str) -> Places:
     servers may be left there. As long as these servers exist, the part of the inventory that they
     use stays too. The servers are deleted at the end of the reservation at the latest.
 
-    :returns: the reservation's hosts, for ``grant``.
+    :returns: the reservation's hosts, for ``grant``. On hosts that Nova or Placement doesn't have,
+        no place can be used. This doesn't keep the other hosts from being prepared.
     :raises ServiceUnavailable, ServiceRefused:
     """
     make_planned(reservation_id)
     note, places = session.change(_begin_opening, reservation_id)
     to = between(note, places, Moment.STARTING, Moment.RUNNING)
-    carry_out(steps(noted(note, places), to))
-    return places
+    try:
+        carry_out(steps(noted(note, places), to))
+    except exceptions.HostsGone as error:
+        LOG.warning("Reservation %s lacks hosts: %s", reservation_id, error)
+        gone = [h for h in places if error.hosts & {h.service_name, h.hypervisor}]
+        return Prepared(places, {host.host_id: host.instances for host in gone})
+    return Prepared(places)
+
+
+def withhold(reservation_id: str, prepared: Prepared) -> None:
+    """Take from Nova and Placement the places of a prepared reservation that servers can't use.
+
+    Other reservations on the same hosts keep their room, however many servers this one boots.
+
+    :raises ServiceUnavailable, ServiceRefused: also if a server has been booted there meanwhile.
+    """
+    with session.reader() as db:
+        note = _get(db, reservation_id)
+    there, to = (wanted(note, each, Moment.RUNNING) for each in (prepared.hosts, prepared.usable))
+    carry_out(steps(there, to))
 
 
 def _begin_opening(db: Session, reservation_id: str) -> tuple[Note, Places]:
@@ -263,24 +307,30 @@ def _begin_opening(db: Session, reservation_id: str) -> tuple[Note, Places]:
     return note, allocations.hosts_of(db, reservation_id)
 
 
-def grant(reservation_id: str, prepared: Places) -> None:
+def grant(reservation_id: str, prepared: Prepared) -> None:
     """Give the project access to the Nova flavor of a prepared reservation.
 
     Nothing is done if the backing is being removed.
 
-    :param prepared: the hosts that ``prepare`` has returned. If the reservation was moved to other
-        hosts since, it stays marked as not completely open, and ``reconcile`` opens it on the new
-        hosts.
+    :param prepared: what ``prepare`` has returned. If the reservation was moved to other hosts
+        since, it stays marked as not completely open, and ``reconcile`` opens it on the new hosts.
+    :raises PlacesUnusable: the project has access, but can't use all places. The reservation stays
+        marked as not completely open.
     :raises ServiceUnavailable, ServiceRefused:
     """
     with session.reader() as db:
         note = _get(db, reservation_id)
     # If the caller has prepared hosts, others may have opened the reservation on other hosts since.
-    if note.phase is Phase.CLOSING or (note.phase is Phase.OPEN and not prepared):
+    if note.phase is Phase.CLOSING or (note.phase is Phase.OPEN and not prepared.hosts):
         return
-    there, to = (wanted(note, prepared, m) for m in (Moment.STARTING, Moment.RUNNING))
+    there, to = (wanted(note, prepared.usable, m) for m in (Moment.STARTING, Moment.RUNNING))
     carry_out(steps(there, to))
-    if not session.change(_finish_opening, reservation_id, prepared):
+    if unusable := sum(prepared.unusable.values()):
+        # Another manager, which has looked at another moment, may have opened it completely.
+        session.change(backings.begin_opening, reservation_id)
+        places = sum(host.instances for host in prepared.hosts)
+        raise exceptions.PlacesUnusable(unusable, places)
+    if not session.change(_finish_opening, reservation_id, prepared.hosts):
         LOG.info("Reservation %s has moved or is being removed", reservation_id)
 
 
@@ -307,9 +357,16 @@ def _finish_opening(db: Session, reservation_id: str, prepared: Places) -> bool:
 
 
 def _tell_late_start(db: Session, reservation_id: str) -> None:
-    """Tell that a reservation is open, if it has begun earlier and couldn't be opened then."""
+    """Tell that a reservation is open, if it has begun earlier and couldn't be opened then.
+
+    If it could be opened then, but not on all of its hosts, its project has been told so.
+    """
     reservation = reservations.find(db, reservation_id)
     if reservation and reservation.status_reason and reservation.state == ACTIVE:
+        if changes.missing_instances(db, reservation_id) and not changes.is_shut(
+            db, reservation_id
+        ):
+            return
         now = timeutils.utcnow()
         changes.note(db, reservation_id, Change(now, ChangeKind.OPENED))
         opened = News(Kind.STARTED, now)
@@ -398,10 +455,12 @@ def remove_or_leave(reservation_id: str, patience: float = 0) -> None:
         )
 
 
-def reconcile() -> None:
+def reconcile(open_one: Callable[[str], None] = open_to_project) -> None:
     """Remove backings of ended reservations, and open active reservations that aren't open yet.
 
     If this fails for one reservation, the others are still handled.
+
+    :param open_one: opens a reservation, whose id is the argument.
     """
     with session.reader() as db:
         ended, half_open = backings.ended(db), backings.half_open(db)
@@ -409,7 +468,7 @@ def reconcile() -> None:
         remove_or_leave(reservation_id)
     for reservation_id in half_open:
         try:
-            open_to_project(reservation_id)
+            open_one(reservation_id)
         except exceptions.WarreError as error:
             session.change(reservations.set_reason, reservation_id, error.message)
             LOG.warning("Reservation %s will be opened later: %s", reservation_id, error)

@@ -1,6 +1,7 @@
 """Starts or ends one reservation when Blazar's own executor asks for this."""
 
 import datetime
+from collections.abc import Callable
 
 from oslo_log import log as logging
 from sqlalchemy.orm import Session
@@ -16,17 +17,22 @@ from warre_blazar.services.running import backing
 LOG = logging.getLogger(__name__)
 
 
-def start(reservation_id: str, due: datetime.datetime) -> None:
+def start(
+    reservation_id: str,
+    due: datetime.datetime,
+    open_one: Callable[[str], None] = backing.open_to_project,
+) -> None:
     """Open a reservation to its project.
 
     If that fails, ``backing.reconcile`` opens the reservation later. Blazar would set the lease to
     ERROR.
 
     :param due: the reservation's start.
+    :param open_one: opens a reservation, whose id is the argument.
     :raises InvalidState: the reservation is being removed, or has nothing in Nova.
     """
     try:
-        backing.open_to_project(reservation_id)
+        open_one(reservation_id)
     except exceptions.InvalidState:
         raise
     except (exceptions.TryAgain, *session.FAILURES) as error:

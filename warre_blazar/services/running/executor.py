@@ -12,6 +12,7 @@ when the start's time has come and earlier leases on the same hosts have ended. 
 
 import dataclasses
 import datetime
+import functools
 import math
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -31,7 +32,9 @@ from warre_blazar.domain.running.snapshots import USUAL, BeforeEndRule
 from warre_blazar.errors import exceptions
 from warre_blazar.services.running import backing
 from warre_blazar.services.running import executor_transactions as transactions
+from warre_blazar.services.running.backing import Prepared
 from warre_blazar.services.running.executor_transactions import Claimed
+from warre_blazar.services.running.room_look import Look
 
 LOG = logging.getLogger(__name__)
 
@@ -55,6 +58,25 @@ class Outside(Protocol):
 
     def ending(self, lease: _LeaseRow) -> None:
         """Tell the enforcement filters that a lease ends. This method raises nothing."""
+
+
+class Opening(Protocol):
+    """Sees that the hosts of reservations have room for them (``moves.opening.Opener``)."""
+
+    def checked(
+        self,
+        reservation_id: str,
+        prepared: Prepared,
+        moment: datetime.datetime,
+        look: Look,
+        manager_id: str,
+    ) -> Prepared:
+        """Move to other hosts what has no room at the start, and return what is prepared then."""
+
+    def checked_after_ends(
+        self, reservation_id: str, prepared: Prepared, moment: datetime.datetime, manager_id: str
+    ) -> Prepared:
+        """Do the same just after other reservations have left the same hosts."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -93,6 +115,7 @@ class Executor:
         self,
         host: str,
         outside: Outside,
+        opening: Opening,
         patience: Callable[[], float],
         pools: "Pools",
         time_limit: Callable[[int], float] = lambda _: math.inf,
@@ -108,6 +131,7 @@ class Executor:
         self.manager_id = uuidutils.generate_uuid()
         self._host = host
         self._outside = outside
+        self._opening = opening
         self._patience = patience
         self._pools = pools
         self._time_limit = time_limit
@@ -151,7 +175,9 @@ class Executor:
                 del self._under_way[lease_id]
             for claimed in claims:
                 self._under_way[claimed.lease.id] = _WorkUnderWay(claimed.attempt)
-        steps = {START: self._prepare, END: self._end, DELETE: self._delete}
+        # Leases that are claimed together mostly start together.
+        prepare: Callable[[Claimed], None] = functools.partial(self._prepare, Look())
+        steps = {START: prepare, END: self._end, DELETE: self._delete}
         for claimed in claims:
             if action == END and not requested:
                 self._wait(claimed)
@@ -225,15 +251,43 @@ class Executor:
 
     # A start is prepared as soon as it is claimed. The project gets access when the start is due.
 
-    def _prepare(self, claimed: Claimed) -> None:
+    def _prepare(self, look: Look, claimed: Claimed) -> None:
+        succeeding = self._succeeding(claimed)
         prepared = {}
         for reservation_id in claimed.reservation_ids:
             try:
-                prepared[reservation_id] = backing.prepare(reservation_id)
+                prepared[reservation_id] = self._prepared(
+                    reservation_id, claimed, None if reservation_id in succeeding else look
+                )
             except exceptions.WarreError as error:
                 # ``_start`` prepares the reservation once more, and reports the error.
                 LOG.info("Reservation %s couldn't be prepared yet: %s", reservation_id, error)
-        self._wait(dataclasses.replace(claimed, prepared=prepared))
+        self._wait(dataclasses.replace(claimed, prepared=prepared, succeeding=succeeding))
+
+    def _succeeding(self, claimed: Claimed) -> frozenset[str]:
+        """The reservations of a lease on whose hosts others hold room until its start."""
+        start = claimed.lease.span.start
+        with session.reader() as db:
+            ending = allocations.still_ending(
+                db, claimed.reservation_ids, self._waited_for(start), start
+            )
+        return frozenset(ending)
+
+    def _prepared(self, reservation_id: str, claimed: Claimed, look: Look | None) -> Prepared:
+        """Prepare a reservation.
+
+        :param look: what Placement has said about hosts. None: nobody looks whether the hosts have
+            room.
+        """
+        prepared = backing.prepare(reservation_id)
+        if look is None:
+            return prepared
+        start = claimed.lease.span.start
+        return self._opening.checked(reservation_id, prepared, start, look, self.manager_id)
+
+    def _waited_for(self, moment: datetime.datetime) -> datetime.datetime:
+        """A start at a moment waits for leases that should have ended since this time."""
+        return moment - 2 * self._patience() * times.SECOND
 
     def _wait(self, claimed: Claimed) -> None:
         with self._lock:
@@ -251,11 +305,9 @@ class Executor:
         starts = [i for c in due if c.action == START for i in c.reservation_ids]
         blocked: set[str] = set()
         if starts:
-            # A start waits only for leases whose end lies after ``since``. If a lease should have
-            # ended earlier, it doesn't delay the start.
-            since = now - 2 * self._patience() * times.SECOND
+            # If a lease should have ended earlier, it doesn't delay the start.
             with session.reader() as db:
-                blocked = allocations.still_ending(db, starts, since, now)
+                blocked = allocations.still_ending(db, starts, self._waited_for(now), now)
         for claimed in due:
             if blocked.isdisjoint(claimed.reservation_ids):
                 with self._lock:
@@ -264,19 +316,29 @@ class Executor:
 
     def _start(self, claimed: Claimed) -> None:
         not_open: dict[str, str] = {}
+        partly_open: dict[str, str] = {}
         for reservation_id in claimed.reservation_ids:
             try:
-                places = claimed.prepared.get(reservation_id)
-                if places is None:
-                    places = backing.prepare(reservation_id)
-                backing.grant(reservation_id, places)
+                backing.grant(reservation_id, self._ready(reservation_id, claimed))
+            except exceptions.PlacesUnusable as error:
+                partly_open[reservation_id] = error.message
             except exceptions.WarreError as error:
                 # A refusal isn't final. For example, Keystone refuses the service user while its
                 # password is wrong.
                 LOG.warning("Reservation %s will be opened later: %s", reservation_id, error)
                 not_open[reservation_id] = error.message
-        transactions.finish_start(claimed, self.manager_id, not_open)
+        transactions.finish_start(claimed, self.manager_id, not_open, partly_open)
         self._done(claimed)
+
+    def _ready(self, reservation_id: str, claimed: Claimed) -> Prepared:
+        """A reservation whose start has come, with only the access missing."""
+        succeeds, start = reservation_id in claimed.succeeding, claimed.lease.span.start
+        prepared = claimed.prepared.get(reservation_id)
+        if prepared is None:
+            prepared = self._prepared(reservation_id, claimed, None if succeeds else Look())
+        if not succeeds:
+            return prepared
+        return self._opening.checked_after_ends(reservation_id, prepared, start, self.manager_id)
 
     # Ends and deletions.
 

@@ -34,7 +34,7 @@ from warre_blazar.domain.running.lease import Event, Lease
 from warre_blazar.domain.running.lease_states import TARGETS, Statuses, Summary
 from warre_blazar.domain.running.snapshots import USUAL, BeforeEndRule
 from warre_blazar.services.messages import notifications
-from warre_blazar.services.running.backing import Places
+from warre_blazar.services.running.backing import Prepared
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,9 +47,11 @@ class Claimed:
     action: str
     #: How many earlier attempts at the action have failed.
     attempts: int
-    #: For a start: the hosts of the reservations that are prepared, so that only the access is
-    #: missing. The keys are the reservations' ids.
-    prepared: Mapping[str, Places] = dataclasses.field(default_factory=dict)
+    #: For a start: the reservations that are prepared, so that only the access is missing, by id.
+    prepared: Mapping[str, Prepared] = dataclasses.field(default_factory=dict)
+    #: For a start: the reservations on whose hosts others hold room until the start. Only then can
+    #: somebody look whether the hosts have room.
+    succeeding: frozenset[str] = frozenset()
 
     @property
     def attempt(self) -> tuple[str, int]:
@@ -130,11 +132,17 @@ def _own_time(lease: Lease, action: str) -> datetime.datetime:
 
 
 @session.retried
-def finish_start(claimed: Claimed, manager_id: str, not_open: Mapping[str, str]) -> None:
+def finish_start(
+    claimed: Claimed,
+    manager_id: str,
+    not_open: Mapping[str, str],
+    partly_open: Mapping[str, str] | None = None,
+) -> None:
     """Write that a lease has started.
 
     :param not_open: the reasons why reservations couldn't be opened yet. The keys are the ids of
         these reservations. The reconciler opens them later.
+    :param partly_open: the reasons why reservations couldn't be opened completely, in the same way.
     :raises ClaimLost: this manager has lost the claim, or the lease is gone.
     """
     with session.writer() as db:
@@ -142,7 +150,10 @@ def finish_start(claimed: Claimed, manager_id: str, not_open: Mapping[str, str])
         (lease,) = leases.read(db, [claimed.lease.id])
         for reservation_id, reason in not_open.items():
             reservations.set_reason(db, reservation_id, reason)
+        # If a reservation has a reason by now, its project is told that it can't be used.
         lease_writes.set_reservations(db, claimed.reservation_ids, "active")
+        for reservation_id, reason in (partly_open or {}).items():
+            reservations.set_reason(db, reservation_id, reason)
         _write(db, lease, START, TARGETS[Summary.ACTIVE])
         if not not_open:
             metrics.count_delay(db, START, lease.span.start)

@@ -1,0 +1,98 @@
+"""Counts the room that hosts have now, by what Placement says is left of their providers.
+
+What is booked says how much room hosts should have. They have less if servers without a reservation
+are on them, or if they have become smaller.
+"""
+
+import dataclasses
+import datetime
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+
+from warre_blazar import times
+from warre_blazar.domain.flavors import nova_requests
+from warre_blazar.domain.flavors.request_groups import PlacementRequest
+from warre_blazar.domain.hosts.bookable_host import BookableHost
+from warre_blazar.domain.hosts.holdings import Holding
+from warre_blazar.domain.hosts.providers import Provider
+from warre_blazar.domain.running import backing_names
+from warre_blazar.domain.timeline import Span
+
+
+@dataclasses.dataclass(frozen=True)
+class Remains:
+    """What Placement says of a host at one moment."""
+
+    #: The host's providers, the root first. Their inventories have only what nobody has taken.
+    #: Empty: nothing more fits on the host.
+    providers: tuple[Provider, ...] = ()
+    #: How many servers reservations have on the host, by resource class.
+    servers: Mapping[str, int] = dataclasses.field(default_factory=dict)
+
+    def servers_of(self, reservation_id: str) -> int:
+        """How many servers a reservation has on the host."""
+        return self.servers.get(backing_names.resource_class(reservation_id), 0)
+
+
+def usable(
+    remains: Remains,
+    mine: Holding,
+    count: int,
+    others: Iterable[Holding],
+    moment: datetime.datetime,
+) -> int:
+    """How many of a reservation's places on a host its servers can use.
+
+    Places of reservations that began earlier come first, even if they have no servers yet.
+
+    :param mine: one of the places.
+    :param count: how many places the reservation has on the host.
+    :param others: what other reservations hold on the host.
+    """
+    ahead = [held for held in others if _order(held) < _order(mine)]
+    more = room(remains, mine.request, ahead, moment)
+    return min(count, remains.servers_of(mine.reservation_id) + more)
+
+
+def _order(held: Holding) -> tuple[datetime.datetime, str]:
+    return held.span.start, held.reservation_id
+
+
+def room(
+    remains: Remains,
+    request: PlacementRequest | None,
+    others: Iterable[Holding],
+    moment: datetime.datetime,
+) -> int:
+    """How many more instances fit on a host, beside the places of other reservations.
+
+    :param request: what one instance takes.
+    :param others: what other reservations hold on the host.
+    """
+    if request is None or not remains.providers:
+        return 0
+    host = BookableHost(
+        id="",
+        name="",
+        availability_zone=None,
+        properties={},
+        inventories={},
+        traits=frozenset(),
+        holdings=list(_without_servers(remains, others, moment)),
+        providers=remains.providers,
+    )
+    window = Span(moment, moment + times.MINUTE)
+    return host.room(nova_requests.known_to_placement(request), window)
+
+
+def _without_servers(
+    remains: Remains, others: Iterable[Holding], moment: datetime.datetime
+) -> Iterator[Holding]:
+    """The places of other reservations that are held at a moment, and that no server uses yet."""
+    used: Counter[str] = Counter()
+    for held in others:
+        if held.request is None or not held.span.start <= moment < held.span.end:
+            continue
+        used[held.reservation_id] += 1
+        if used[held.reservation_id] > remains.servers_of(held.reservation_id):
+            yield held._replace(request=nova_requests.known_to_placement(held.request))
