@@ -6,6 +6,8 @@ messages in the documentation shows an example.
 """
 
 import abc
+import contextlib
+from collections.abc import Callable, Iterator
 from typing import ClassVar
 
 from oslo_config import cfg
@@ -42,6 +44,14 @@ class Messenger(abc.ABC):
         :raises Exception: this message couldn't be sent. It is tried again, and meanwhile messages
             about other reservations are sent.
         """
+
+    @contextlib.contextmanager
+    def opened(self) -> Iterator[Callable[[Message], None]]:
+        """A function that sends a message, as ``send`` does, for a batch of messages.
+
+        A messenger that has a connection can keep it open meanwhile.
+        """
+        yield self.send
 
 
 def required(conf: cfg.ConfigOpts, name: str) -> str:

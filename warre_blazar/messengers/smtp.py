@@ -6,7 +6,7 @@ import smtplib
 import socket
 import ssl
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from oslo_config import cfg
 
@@ -16,10 +16,12 @@ from warre_blazar.fields.kinds import Email
 from warre_blazar.messengers import Message, Messenger, Undeliverable, mail, required
 
 _PORTS = {"starttls": 587, "tls": 465, "none": 25}
+#: The status with which a mail server accepts a command.
+_OK = 250
 
 
 class SmtpMessenger(Messenger):
-    """Sends mail with a text and an HTML part, over one connection for each mail."""
+    """Sends mail with a text and an HTML part, over one connection for each batch of mails."""
 
     def __init__(self, conf: cfg.ConfigOpts) -> None:
         options = conf.warre_messages
@@ -39,17 +41,21 @@ class SmtpMessenger(Messenger):
         self._tls = _tls(options.smtp_ca_file)
 
     def send(self, message: Message) -> None:
-        assert message.to is not None  # the messenger needs an address
-        content = self._mail(message, message.to)
-        with self._connected() as server:
-            # From here on, a failure may be due to this mail: a filter may break off the
-            # connection. So other mail isn't held up.
-            try:
-                server.sendmail(self._from, [message.to], content)
-            except smtplib.SMTPRecipientsRefused as error:
-                raise _refused(*error.recipients[message.to]) from error
-            except smtplib.SMTPDataError as error:
-                raise _refused(error.smtp_code, error.smtp_error) from error
+        with self.opened() as send:
+            send(message)
+
+    @contextlib.contextmanager
+    def opened(self) -> Iterator[Callable[[Message], None]]:
+        connection = _Connection(self._connect, self._log_in)
+
+        def send(message: Message) -> None:
+            assert message.to is not None  # the messenger needs an address
+            connection.send(self._from, message.to, self._mail(message, message.to))
+
+        try:
+            yield send
+        finally:
+            connection.close()
 
     def _mail(self, message: Message, to: str) -> bytes:
         """
@@ -74,28 +80,6 @@ class SmtpMessenger(Messenger):
         except Exception as error:
             raise Undeliverable(f"It can't be put into a mail: {error!r}") from error
 
-    @contextlib.contextmanager
-    def _connected(self) -> Iterator[smtplib.SMTP]:
-        """A connection to the mail server, which has accepted the login.
-
-        :raises ServiceUnavailable: there is none, so no mail can be sent.
-        """
-        with contextlib.ExitStack() as stack:
-            try:
-                # When the stack ends, smtplib says goodbye to the server.
-                server = stack.enter_context(self._connect())
-                stack.enter_context(_broken_off(server))
-                if self._security == "starttls":
-                    server.starttls(context=self._tls)
-                server.ehlo_or_helo_if_needed()
-                if self._user:
-                    server.login(self._user, self._password)
-            except (OSError, smtplib.SMTPException) as error:
-                raise exceptions.ServiceUnavailable(
-                    "The mail server", texts.services.SAID(said=str(error))
-                ) from error
-            yield server
-
     def _connect(self) -> smtplib.SMTP:
         if self._security == "tls":
             return smtplib.SMTP_SSL(
@@ -103,24 +87,105 @@ class SmtpMessenger(Messenger):
             )
         return smtplib.SMTP(self._host, self._port, timeout=self._timeout)
 
+    def _log_in(self, server: smtplib.SMTP) -> None:
+        if self._security == "starttls":
+            server.starttls(context=self._tls)
+        server.ehlo_or_helo_if_needed()
+        if self._user:
+            server.login(self._user, self._password)
 
-@contextlib.contextmanager
-def _broken_off(server: smtplib.SMTP) -> Iterator[None]:
-    """Break off a connection if the ``with`` block takes too long."""
 
-    def close() -> None:
+class _Connection:
+    """A connection to the mail server, which is made when the first mail is sent.
+
+    The server may close it after some mails, or because of a mail that it doesn't like. Then the
+    next mail gets a new connection.
+    """
+
+    def __init__(
+        self, connect: Callable[[], smtplib.SMTP], log_in: Callable[[smtplib.SMTP], None]
+    ) -> None:
+        self._connect, self._log_in = connect, log_in
+        self._server: smtplib.SMTP | None = None
+        #: Whether the connection is broken off, because it has taken too long.
+        self._is_late = False
+
+    def send(self, sender: str, to: str, content: bytes) -> None:
+        """Send a mail.
+
+        :raises ServiceUnavailable: there is no connection, so no mail can be sent.
+        :raises Undeliverable: the server never takes this mail.
+        :raises Exception: the server hasn't taken this mail. This may be due to what is in it: a
+            filter may break off the connection. So other mail isn't held up.
+        """
+        with self._in_time():
+            server = self._living()
+            try:
+                try:
+                    (server or self._new()).sendmail(sender, [to], content)
+                except smtplib.SMTPSenderRefused:
+                    if server is None:
+                        raise
+                    # Some servers take only so many mails over one connection.
+                    self._new().sendmail(sender, [to], content)
+            except smtplib.SMTPRecipientsRefused as error:
+                raise _refused(*error.recipients[to]) from error
+            except smtplib.SMTPDataError as error:
+                raise _refused(error.smtp_code, error.smtp_error) from error
+
+    def close(self) -> None:
+        """Say goodbye to the server."""
+        if self._server is not None:
+            with contextlib.suppress(OSError, smtplib.SMTPException), self._in_time():
+                self._server.quit()
+            self._server.close()
+            self._server = None
+
+    def _living(self) -> smtplib.SMTP | None:
+        """The connection over which the last mail was sent, if it can be used again."""
+        if self._server is not None:
+            with contextlib.suppress(OSError, smtplib.SMTPException):
+                if self._server.rset()[0] == _OK:
+                    return self._server
+        return None
+
+    def _new(self) -> smtplib.SMTP:
+        """A new connection, over which the server has accepted the login.
+
+        :raises ServiceUnavailable: there is none.
+        """
+        if self._server is not None:
+            self._server.close()
+            self._server = None
+        try:
+            self._server = self._connect()
+            if self._is_late:
+                raise TimeoutError("timed out")
+            self._log_in(self._server)
+        except (OSError, smtplib.SMTPException) as error:
+            raise exceptions.ServiceUnavailable(
+                "The mail server", texts.services.SAID(said=str(error))
+            ) from error
+        return self._server
+
+    @contextlib.contextmanager
+    def _in_time(self) -> Iterator[None]:
+        """Break off the connection if the ``with`` block takes too long."""
+        self._is_late = False
+        timer = threading.Timer(times.SMTP_BROKEN_OFF_AFTER, self._break_off)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+
+    def _break_off(self) -> None:
+        self._is_late = True
         # STARTTLS replaces the socket.
-        if server.sock is not None:
+        if self._server is not None and self._server.sock is not None:
             with contextlib.suppress(OSError):
-                server.sock.shutdown(socket.SHUT_RDWR)
-
-    timer = threading.Timer(times.SMTP_BROKEN_OFF_AFTER, close)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
+                self._server.sock.shutdown(socket.SHUT_RDWR)
 
 
 def _refused(code: int, answer: bytes | str) -> Exception:

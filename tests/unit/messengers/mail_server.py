@@ -37,9 +37,30 @@ class Mailbox:
         #: The receivers of each mail, as the client has named them to the server.
         self.receivers: list[list[str]] = []
         self.logins: list[str] = []
+        #: How many connections have said hello.
+        self.connections = 0
+        #: The largest number of mails that the server takes over one connection. None: any number.
+        self.most: int | None = None
         #: The answers to RCPT and to the end of DATA. None: the server accepts it.
         self.rcpt_answer: str | None = None
         self.data_answer: str | None = None
+
+    async def handle_EHLO(
+        self, server: Any, session: Any, envelope: Any, hostname: str, responses: list[str]
+    ) -> list[str]:
+        session.host_name = hostname
+        session.mails = 0
+        self.connections += 1
+        return responses
+
+    async def handle_MAIL(
+        self, server: Any, session: Any, envelope: Any, address: str, options: Any
+    ) -> str:
+        if session.mails == self.most:
+            return "421 too many mails over one connection"
+        session.mails += 1
+        envelope.mail_from = address
+        return "250 OK"
 
     async def handle_RCPT(
         self, server: Any, session: Any, envelope: Any, address: str, options: Any

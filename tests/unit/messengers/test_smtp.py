@@ -14,7 +14,7 @@ from tests.fakes.certificate import Certificate
 from tests.unit.messengers import mail_server
 from tests.unit.messengers.conftest import MESSAGE
 from warre_blazar import times
-from warre_blazar.messengers import Misconfigured, ServiceUnavailable, Undeliverable
+from warre_blazar.messengers import Message, Misconfigured, ServiceUnavailable, Undeliverable
 from warre_blazar.messengers.smtp import SmtpMessenger
 
 SENDER = "Réservations <reservations@example.org>"
@@ -123,6 +123,79 @@ def test_server_that_breaks_off_at_a_mail_holds_up_no_other_mail(
                 messenger.send(MESSAGE)
         messenger.send(MESSAGE)
     assert len(mailbox.mails) == 1
+
+
+def numbered(number: int) -> Message:
+    return dataclasses.replace(MESSAGE, id=f"warre-{number}")
+
+
+def numbers(mailbox: mail_server.Mailbox) -> list[str]:
+    return [mail["Message-ID"].partition("@")[0] for mail in mailbox.mails]
+
+
+def test_batch_of_mails_needs_one_connection(made: Any):
+    with mail_server.serving() as (mailbox, port), made(port).opened() as send:
+        assert mailbox.connections == 0
+        for number in range(20):
+            send(numbered(number))
+    assert numbers(mailbox) == [f"<warre-{number}" for number in range(20)]
+    assert mailbox.connections == 1
+
+
+@pytest.mark.parametrize("phase", ["rcpt_answer", "data_answer"])
+@pytest.mark.parametrize("answer", ["450 mailbox busy", "550 no such user"])
+def test_refused_mail_in_a_batch_needs_no_other_connection(made: Any, phase: str, answer: str):
+    with mail_server.serving() as (mailbox, port), made(port).opened() as send:
+        send(numbered(0))
+        setattr(mailbox, phase, answer)
+        with pytest.raises((RuntimeError, Undeliverable)):
+            send(numbered(1))
+        setattr(mailbox, phase, None)
+        send(numbered(2))
+    assert numbers(mailbox) == ["<warre-0", "<warre-2"]
+    assert mailbox.connections == 1
+
+
+def test_batch_goes_on_after_the_server_has_closed_the_connection(made: Any):
+    port = free_port()
+    with made(port).opened() as send:
+        for number in range(2):
+            with mail_server.serving(port=port) as (mailbox, _):
+                send(numbered(number))
+            assert numbers(mailbox) == [f"<warre-{number}"]
+
+
+def test_server_that_takes_few_mails_over_a_connection_gets_all(made: Any):
+    with mail_server.serving() as (mailbox, port), made(port).opened() as send:
+        mailbox.most = 3
+        for number in range(7):
+            send(numbered(number))
+    assert numbers(mailbox) == [f"<warre-{number}" for number in range(7)]
+    assert mailbox.connections == 3
+
+
+def test_mail_at_which_the_server_breaks_off_is_not_sent_again_in_its_batch(
+    made: Any, monkeypatch: pytest.MonkeyPatch
+):
+    """The server may have taken it."""
+    asked: list[Any] = []
+    take = mail_server.Mailbox.handle_DATA
+
+    async def break_off(mailbox: Any, server: Any, session: Any, envelope: Any) -> str:
+        asked.append(envelope)
+        if len(asked) == 2:
+            server.transport.close()
+            return "250 OK"
+        return await take(mailbox, server, session, envelope)
+
+    monkeypatch.setattr(mail_server.Mailbox, "handle_DATA", break_off)
+    with mail_server.serving() as (mailbox, port), made(port).opened() as send:
+        send(numbered(0))
+        with pytest.raises(smtplib.SMTPServerDisconnected):
+            send(numbered(1))
+        send(numbered(2))
+    assert len(asked) == 3
+    assert numbers(mailbox) == ["<warre-0", "<warre-2"]
 
 
 def test_server_that_is_away_loses_nothing(made: Any):
