@@ -396,6 +396,11 @@ TOLD_FIRST_FOR = 10 * MINUTE
 #: :longer: Notifications and messages come later.
 #: :shorter: The database gets more queries.
 OUTBOX_READ_EVERY = 1.0
+#: A manager sends a batch of notices for at most this long. Then it writes which are sent.
+#: :longer: A manager that is killed has sent more notices that are sent again, and what users have
+#:     chosen since the batch was read is heeded later.
+#: :shorter: If the mail server is slow, it gets more connections, and the database more writes.
+BATCH_SENT_FOR = 10.0
 #: If a channel doesn't work, its first pause. The pause doubles with each further attempt.
 #: :longer: After a short outage, messages come later.
 #: :shorter: The mail server or the message bus gets more attempts.

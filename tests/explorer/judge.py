@@ -52,7 +52,7 @@ JOIN leases l ON l.id = r.lease_id
 WHERE l.start_date < w.end_date AND l.end_date > w.start_date
 """
 _OUTBOX = (
-    "SELECT d.channel, l.subject, l.kind, l.content "
+    "SELECT d.id, d.channel, l.subject, l.kind, l.content "
     "FROM warre_deliveries d JOIN warre_log l ON l.id = d.entry_id "
     "WHERE l.kind != 'lease' ORDER BY d.id"
 )

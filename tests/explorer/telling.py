@@ -5,10 +5,11 @@ tables: each notice has the reservation as it was then, so a notice that is miss
 or comes too early leaves a gap between its neighbors.
 """
 
+import contextlib
 import dataclasses
 import itertools
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 #: Two channels, and whether they get the notices that bills are made from. Notices of the first one
@@ -48,12 +49,14 @@ class Note:
     subject: str
     kind: str
     content: Values
+    #: The id of the notice.
+    id: int = 0
 
     @classmethod
     def of_row(cls, row: Values) -> "Note":
         """The notice in a row of the outbox."""
         stored = json.loads(row["content"])
-        return cls(row["channel"], row["subject"], row["kind"], stored["content"])
+        return cls(row["channel"], row["subject"], row["kind"], stored["content"], row["id"])
 
     def fields(self) -> dict[str, Any]:
         """The fields that only changes may change."""
@@ -75,14 +78,24 @@ class Recorder:
 
     name = DELIVERED
     billing = CHANNELS[DELIVERED]
+    in_groups = False
 
     def __init__(self) -> None:
         self.notes: list[Note] = []
 
-    def send(self, notice: Any) -> None:
-        """Remember a notice."""
-        kind = notice.news.kind.value
-        self.notes.append(Note(self.name, notice.subject, kind, notice.content))
+    @contextlib.contextmanager
+    def opened(self, notices: Any) -> Iterator["Recorder"]:
+        yield self
+
+    def send(self, notices: Any) -> None:
+        """Remember notices."""
+        self.notes += [
+            Note(self.name, each.subject, each.news.kind.value, each.content, each.id)
+            for each in notices
+        ]
+
+    def note(self, db: Any) -> None:
+        """Note nothing in the database."""
 
 
 def wrong(notes: Iterable[Note], there: Mapping[str, Kept], *, may_repeat: bool) -> list[str]:
@@ -108,8 +121,8 @@ def wrong(notes: Iterable[Note], there: Mapping[str, Kept], *, may_repeat: bool)
 
 
 def _without_repeats(notes: Sequence[Note]) -> list[Note]:
-    """Notices without those that were sent twice in a row, as a manager does that has died."""
-    return [note for before, note in zip([None, *notes], notes, strict=False) if note != before]
+    """Notices without those that were sent again, as a manager's are that has died."""
+    return [note for number, note in enumerate(notes) if note not in notes[:number]]
 
 
 def _of_one(notes: Sequence[Note], kept: Kept | None) -> list[str]:

@@ -107,4 +107,5 @@ def _document(message: Message) -> dict[str, object]:
         "html": message.html,
         "data": message.data,
         "stop_url": message.stop_url,
+        "events": list(message.events),
     }

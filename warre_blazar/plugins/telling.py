@@ -18,6 +18,7 @@ from warre_blazar.messengers import Messenger
 from warre_blazar.openstack.bus import Bus
 from warre_blazar.services.booking.through_manager import change
 from warre_blazar.services.messages import messages, notifications
+from warre_blazar.services.messages.composing import MessageSite
 from warre_blazar.services.messages.delivery import Channel, Delivery
 from warre_blazar.services.messages.rendering import Templates
 from warre_blazar.site_rules import conditions
@@ -54,9 +55,9 @@ def _messenger(name: str) -> Messenger:
     return cast(Messenger, made.driver)
 
 
-def _site() -> messages.MessageSite:
+def _site() -> MessageSite:
     options = cfg.CONF.warre_messages
-    return messages.MessageSite(
+    return MessageSite(
         name=options.site_name,
         support=options.support,
         wanted=WantedMessages(frozenset(options.events), options.own_changes),

@@ -1,9 +1,10 @@
 """Messages to people: to whom they go, what they say, and that each is sent once."""
 
+import contextlib
 import dataclasses
 import datetime
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -36,6 +37,7 @@ from warre_blazar.plugins import change_records, telling
 from warre_blazar.services.booking import changing, lookup
 from warre_blazar.services.booking.through_manager import change
 from warre_blazar.services.messages import delivery, message_settings, messages, reminders
+from warre_blazar.services.messages.composing import MessageSite
 from warre_blazar.services.messages.delivery import Delivery
 from warre_blazar.services.messages.rendering import Templates
 
@@ -55,8 +57,9 @@ class Recorder:
         self.needs_address = needs_address
         self.sent: list[Message] = []
 
-    def send(self, message: Message) -> None:
-        self.sent.append(message)
+    @contextlib.contextmanager
+    def opened(self) -> Iterator[Callable[[Message], None]]:
+        yield self.sent.append
 
 
 @pytest.fixture
@@ -81,7 +84,7 @@ def channel_of(
 ) -> messages.MessageChannel:
     wanted = WantedMessages(frozenset(options.EVENTS), own_changes)
     limits = limits or MessageLimits(own=1000, others=1000)
-    site = messages.MessageSite("Cloud", "help@example.org", wanted, limits, Templates(), ends)
+    site = MessageSite("Cloud", "help@example.org", wanted, limits, Templates(), ends)
     return messages.MessageChannel("recorder", messenger, site)
 
 
@@ -188,7 +191,7 @@ def test_manager_that_dies_while_it_sends_sends_a_message_twice_at_most(
             raise SystemExit
 
         with monkeypatch.context() as patch, pytest.raises(SystemExit):
-            patch.setattr(deliveries, "delete", die)
+            patch.setattr(deliveries, "write", die)
             Delivery(channel, beat("one")).run()
         for _ in range(2):
             Delivery(channel, "one").run()

@@ -261,7 +261,8 @@ def test_outbox_is_shown_by_channel(cloud: Cloud):
         news = News(Kind.STARTED, world.NOW - minutes * MINUTE)
         session.change(outbox.add, of_lease, news)
     lost, *_ = waiting("mail")
-    session.change(deliveries.give_up, lost.id, "no address", world.NOW)
+    given_up = deliveries.Outcomes(given_up=[(lost, "no address")])
+    session.change(deliveries.write, given_up, world.NOW)
     assert read().outbox == {
         outbox.LEASES: Queue(0, datetime.timedelta(0), 0),
         "mail": Queue(1, 9 * MINUTE, 1),

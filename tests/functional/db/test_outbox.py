@@ -30,7 +30,7 @@ from warre_blazar.errors import exceptions
 from warre_blazar.plugins import change_records
 from warre_blazar.services.booking import changing, lookup
 from warre_blazar.services.messages import delivery
-from warre_blazar.services.messages.delivery import Delivery, Undeliverable
+from warre_blazar.services.messages.delivery import Delivery, EachAlone, Undeliverable
 from warre_blazar.services.records import server_samples
 from warre_blazar.services.running import backing
 
@@ -81,7 +81,7 @@ def move(lease: world.Lease, span: Span) -> None:
     world.set_status(lease, "PENDING")
 
 
-class Recorder:
+class Recorder(EachAlone):
     """A channel that records what it sends, and fails as a test says."""
 
     billing = True
@@ -91,7 +91,7 @@ class Recorder:
         self.sent: list[Notice] = []
         self.failing: dict[str, Exception] = {}
 
-    def send(self, notice: Notice) -> None:
+    def send_one(self, notice: Notice) -> None:
         if error := self.failing.get(notice.subject):
             raise error
         self.sent.append(notice)
@@ -370,6 +370,109 @@ def test_notices_about_one_subject_stay_in_order_while_projects_take_turns(
     for subject in "abc":
         times = [notice.news.at for notice in channel.sent if notice.subject == subject]
         assert times == [world.NOW + number * SECOND for number in range(3)]
+
+
+def sent_by(channel: Recorder) -> list[str]:
+    return [notice.subject for notice in channel.sent]
+
+
+def test_batch_is_written_at_once(now: list[datetime.datetime], database: sa.Engine):
+    for number in range(20):
+        add(f"{number}")
+    notices.waiting(outbox.LEASES)
+    channel = Recorder(outbox.LEASES)
+    sender = Delivery(channel, beat("one"))
+    sender.run()
+    written: list[str] = []
+
+    def executes(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
+        written.extend([statement] if "warre_deliveries" in statement else [])
+
+    for number in range(20):
+        add(f"{number}")
+    notices.waiting(outbox.LEASES)
+    sa.event.listen(database, "before_cursor_execute", executes)
+    sender.run()
+    sa.event.remove(database, "before_cursor_execute", executes)
+    assert len(channel.sent) == 40
+    assert [statement.split()[0] for statement in written] == ["SELECT", "DELETE"]
+
+
+def test_channel_that_fails_on_the_way_sends_nothing_twice(now: list[datetime.datetime]):
+    for subject in "abc":
+        add(subject)
+    channel = Recorder(outbox.LEASES)
+    away = exceptions.ServiceUnavailable("The message bus", texts.services.SAID(said="refused"))
+    channel.failing["c"] = away
+    sender = Delivery(channel, beat("one"))
+    with pytest.raises(exceptions.ServiceUnavailable):
+        sender.run()
+    channel.failing.clear()
+    sender.run()
+    assert sent_by(channel) == ["a", "b", "c"]
+
+
+def test_manager_that_is_killed_repeats_one_batch_at_most(
+    now: list[datetime.datetime], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(delivery, "_BATCH", 5)
+    for number in range(12):
+        add(f"{number:02}")
+    channel = Recorder(outbox.LEASES)
+    killed = Delivery(channel, beat("one"))
+    killed.run()
+
+    def die(*_: object) -> None:
+        raise SystemExit
+
+    with monkeypatch.context() as patch, pytest.raises(SystemExit):
+        patch.setattr(deliveries, "write", die)
+        killed.run()
+    first = {notice.subject: notice.id for notice in channel.sent}
+    sender = Delivery(channel, "one")
+    while sender.run():
+        pass
+    subjects = [f"{number:02}" for number in range(12)]
+    assert sent_by(channel) == [*subjects[:10], *subjects[5:]]
+    # What is told again has the same id.
+    assert all(first.get(each.subject, each.id) == each.id for each in channel.sent)
+
+
+def test_batch_of_a_slow_channel_is_over_after_some_time(
+    now: list[datetime.datetime], clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+):
+    class Slow(Recorder):
+        def send_one(self, notice: Notice) -> None:
+            super().send_one(notice)
+            clock.seconds += times.BATCH_SENT_FOR / 2 + 1
+
+    for subject in "abcde":
+        add(subject)
+    channel = Slow(outbox.LEASES)
+    sender = Delivery(channel, beat("one"))
+    assert sender.run()
+    assert sent_by(channel) == ["a", "b"]
+    assert [notice.subject for notice in waiting_for(outbox.LEASES)] == ["c", "d", "e"]
+    while sender.run():
+        pass
+    assert sent_by(channel) == ["a", "b", "c", "d", "e"]
+
+
+def test_refused_notices_alone_are_tried_again(now: list[datetime.datetime], database: sa.Engine):
+    for number in range(10):
+        add(f"{number}")
+    channel = Recorder(outbox.LEASES)
+    channel.failing = {str(number): ValueError(f"no {number % 2}") for number in (3, 4, 7)}
+    channel.failing["5"] = Undeliverable("never")
+    sender = Delivery(channel, beat("one"))
+    sender.run()
+    assert sent_by(channel) == ["0", "1", "2", "6", "8", "9"]
+    assert given_up(database) == [("5", "never")]
+    channel.failing.clear()
+    now[0] += 2 * SECOND
+    sender.run()
+    assert sent_by(channel)[6:] == ["3", "4", "7"]
+    assert [notice.attempts for notice in channel.sent[6:]] == [1, 1, 1]
 
 
 def test_channel_that_is_away_loses_nothing(now: list[datetime.datetime]):

@@ -5,6 +5,7 @@ import pytest
 from tests.fakes.certificate import Certificate
 from warre_blazar.messengers import Message
 
+DATA = {"change": "reminded", "reservation": {"id": "r1"}}
 MESSAGE = Message(
     id="warre-7-r1",
     event="reminded",
@@ -12,7 +13,8 @@ MESSAGE = Message(
     subject="Cloud: your reservation \u201cÜbung\u201d ends in 1 hour",
     text="At its end, servers are deleted.\n",
     html="<p>At its end, servers are deleted.</p>\n",
-    data={"change": "reminded", "reservation": {"id": "r1"}},
+    data=DATA,
+    events=[{"id": "warre-7-r1", "data": DATA}],
 )
 
 

@@ -94,6 +94,7 @@ def test_message_is_posted_with_a_signature(made: Any, receiver: Receiver):
         "html": MESSAGE.html,
         "data": MESSAGE.data,
         "stop_url": None,
+        "events": [{"id": MESSAGE.id, "data": MESSAGE.data}],
     }
 
 

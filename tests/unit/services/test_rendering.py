@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from warre_blazar.conf import messages as options
+from warre_blazar.domain.messages import groups
 from warre_blazar.services.messages.rendering import Templates
 
 EVIL = '<script>alert("x")</script>{{ 7 * 7 }}'
@@ -30,6 +31,8 @@ def values(**changes: Any) -> dict[str, Any]:
         "site": "Cloud",
         "support": "help@example.org",
         "reservation": reservation,
+        "reservations": [{**reservation, "before": None}],
+        "number": 1,
         "title": '"training"',
         "project": "alpha",
         "instances": "2 instances",
@@ -237,3 +240,35 @@ def test_template_without_a_subject_or_in_another_encoding_is_not_used(
         "ended", values()
     )
     assert str(tmp_path) in caplog.text
+
+
+def several(event: str, **changes: Any) -> dict[str, Any]:
+    """Variables of a message about three reservations."""
+    usual = values(event=event, extension=None, **changes)
+    before = usual["before"] if event == "maintenance" else None
+    ids = [f"{number}2222222-2222-4222-8222-222222222222" for number in range(3)]
+    items = [{**usual["reservation"], "id": each, "before": before} for each in ids]
+    return {**usual, "reservations": items, "number": len(items)}
+
+
+@pytest.mark.parametrize("begun", [True, False])
+@pytest.mark.parametrize("event", sorted(kind.value for kind in groups._TOGETHER))
+def test_message_about_several_reservations_shows_each(event: str, begun: bool):
+    given = several(event, begun=begun)
+    made = Templates().render(event, given)
+    assert made.subject.startswith("Cloud: ") and '3 reservations "training"' in made.subject
+    for body in (made.text, made.html):
+        assert all(body.count(each["id"]) == 1 for each in given["reservations"])
+        assert body.count("2026-12-01T09:00:00+00:00") == 3
+        assert "this reservation" not in body.partition("You get this message")[0]
+
+
+@pytest.mark.parametrize("name", ["message.txt", "message.html"])
+def test_template_of_the_site_that_shows_one_reservation_is_not_used_for_several(
+    tmp_path: pathlib.Path, caplog: pytest.LogCaptureFixture, name: str
+):
+    (tmp_path / name).write_text("of the site {{ reservation.id }}")
+    made = Templates(str(tmp_path)).render("created", several("created"))
+    assert made == Templates().render("created", several("created"))
+    (line,) = [text for text in caplog.messages if "all reservations" in text]
+    assert str(tmp_path) in line

@@ -3,18 +3,22 @@
 There is a notice for each channel and each entry of the log that it tells.
 """
 
+import collections
 import dataclasses
 import datetime
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
+from warre_blazar import times
 from warre_blazar.db import session
 from warre_blazar.db.messages.outbox import LEASES, Telling
-from warre_blazar.db.tables import channels, deliveries, log_entries
+from warre_blazar.db.tables import bookings, channels, deliveries, log_entries, series
 from warre_blazar.domain.audit.facts import LostNotices
 from warre_blazar.domain.messages.notices import BILLING, Kind, Notice
+from warre_blazar.domain.series.series import SeriesStatus
 
 #: The largest number of entries that are handled in one transaction.
 _BATCH = 500
@@ -110,11 +114,23 @@ def forget_told(db: Session) -> int:
     return len(told)
 
 
-def due(db: Session, channel: str, now: datetime.datetime, limit: int) -> list[Notice]:
+def due(
+    db: Session,
+    channel: str,
+    now: datetime.datetime,
+    limit: int,
+    *,
+    in_groups: bool = False,
+) -> list[Notice]:
     """Notices that a channel should send now: the oldest of each project, then the next of each.
 
     So no project delays the others, however many notices it has. A notice isn't due while an
     earlier one about the same subject waits for another attempt.
+
+    :param limit: the largest number of notices, if each is told by itself.
+    :param in_groups: whether the channel tells what belongs together in one message. Then notices
+        about a series aren't due until its request is over, and all of its bookings are due at
+        once, whatever the limit.
     """
     waiting = (deliveries.c.channel == channel, deliveries.c.given_up_at.is_(None))
     # A few rows, which the database reads once, and not again for each notice.
@@ -135,39 +151,114 @@ def due(db: Session, channel: str, now: datetime.datetime, limit: int) -> list[N
         .where(*waiting, blocked.c.subject.is_(None))
         .order_by("turn", deliveries.c.id)
         .limit(limit)
-        .subquery()
     )
-    entry = log_entries.c
-    named = (deliveries.c.id, deliveries.c.subject, deliveries.c.attempts)
-    query = (
-        sa.select(*named, entry.kind, entry.at, entry.user_id, entry.before, entry.after)
-        .add_columns(entry.content)
-        .join(found, found.c.id == deliveries.c.id)
-        .join(log_entries, entry.id == deliveries.c.entry_id)
-        .order_by(found.c.turn, found.c.id)
-    )
+    if in_groups:
+        found = found.where(deliveries.c.subject.not_in(_of_unfinished_series()))
+    chosen = found.subquery()
+    query = _NOTICES.join(chosen, chosen.c.id == deliveries.c.id)
+    notices = _read(db, query.order_by(chosen.c.turn, chosen.c.id))
+    return notices + (_rest_of_series(db, channel, now, notices) if in_groups else [])
+
+
+_ENTRY = log_entries.c
+#: The columns of ``Notice.read``.
+_NOTICES = (
+    sa.select(deliveries.c.id, deliveries.c.subject, deliveries.c.attempts)
+    .add_columns(_ENTRY.kind, _ENTRY.at, _ENTRY.user_id, _ENTRY.before, _ENTRY.after)
+    .add_columns(_ENTRY.content)
+    .join(log_entries, log_entries.c.id == deliveries.c.entry_id)
+)
+
+
+def _read(db: Session, query: sa.Select[Any]) -> list[Notice]:
     return [Notice.read(dict(row)) for row in db.execute(query).mappings()]
 
 
-def delete(db: Session, notice_id: int) -> None:
-    """Remove a notice that is sent."""
-    db.execute(deliveries.delete().where(deliveries.c.id == notice_id))
-
-
-def postpone(db: Session, notice: Notice, error: str, next_at: datetime.datetime) -> None:
-    """Note that an attempt to send a notice has failed, and when the next one is due."""
-    db.execute(
-        deliveries.update()
-        .where(deliveries.c.id == notice.id)
-        .values(attempts=notice.attempts + 1, error=error, next_at=next_at)
+def _of_unfinished_series() -> sa.Select[tuple[str]]:
+    """The ids, in Blazar's table, of reservations whose request still books or undoes others."""
+    unfinished = (SeriesStatus.BOOKING.value, SeriesStatus.UNDOING.value)
+    return (
+        sa.select(bookings.c.reservation_id)
+        .join(series, series.c.id == bookings.c.series_id)
+        .where(
+            series.c.status.in_(unfinished),
+            series.c.work_id == bookings.c.series_work,
+            # NOT IN would match nothing if there was a NULL.
+            bookings.c.reservation_id.is_not(None),
+        )
     )
 
 
-def give_up(db: Session, notice_id: int, error: str, now: datetime.datetime) -> None:
-    """Note that a notice can't be sent."""
-    db.execute(
-        deliveries.update().where(deliveries.c.id == notice_id).values(given_up_at=now, error=error)
+def _rest_of_series(
+    db: Session, channel: str, now: datetime.datetime, notices: Sequence[Notice]
+) -> list[Notice]:
+    """Due notices about bookings of the same series as bookings in some notices.
+
+    A booking is the first that is told of a reservation. So these notices overtake no other one
+    about the same reservation.
+    """
+    ids = {
+        notice.content["series_id"]
+        for notice in notices
+        if notice.news.kind is Kind.CREATED and notice.content.get("series_id")
+    }
+    if not ids:
+        return []
+    query = (
+        _NOTICES.join(bookings, bookings.c.reservation_id == deliveries.c.subject)
+        .where(
+            bookings.c.series_id.in_(ids),
+            deliveries.c.subject.not_in(_of_unfinished_series()),
+            deliveries.c.channel == channel,
+            deliveries.c.given_up_at.is_(None),
+            sa.or_(deliveries.c.next_at.is_(None), deliveries.c.next_at <= now),
+            deliveries.c.id.not_in([notice.id for notice in notices]),
+            log_entries.c.kind == Kind.CREATED.value,
+        )
+        .order_by(deliveries.c.id)
     )
+    return _read(db, query)
+
+
+def deleted(db: Session, reservation_ids: Collection[str]) -> set[str]:
+    """Which of some reservations are deleted by now.
+
+    :param reservation_ids: the ids in Blazar's table.
+    """
+    query = sa.select(bookings.c.reservation_id).where(
+        bookings.c.reservation_id.in_(reservation_ids), bookings.c.live_id.is_(None)
+    )
+    return {str(each) for each in db.scalars(query)}
+
+
+@dataclasses.dataclass
+class Outcomes:
+    """What became of notices."""
+
+    #: The ids of those that are sent.
+    sent: list[int] = dataclasses.field(default_factory=list)
+    #: Those that can't be sent, with the errors.
+    given_up: list[tuple[Notice, str]] = dataclasses.field(default_factory=list)
+    #: Those that couldn't be sent this time, with the errors.
+    postponed: list[tuple[Notice, str]] = dataclasses.field(default_factory=list)
+
+
+def write(db: Session, outcomes: Outcomes, now: datetime.datetime) -> None:
+    """Write what became of notices: one statement for those of which the same is written."""
+    if outcomes.sent:
+        db.execute(deliveries.delete().where(deliveries.c.id.in_(outcomes.sent)))
+    values: dict[tuple[Any, ...], list[int]] = collections.defaultdict(list)
+    for notice, error in outcomes.given_up:
+        values[notice.attempts, error, None, now].append(notice.id)
+    for notice, error in outcomes.postponed:
+        pause = times.doubled(times.NOTICE_FIRST_PAUSE, notice.attempts, times.NOTICE_LONGEST_PAUSE)
+        values[notice.attempts + 1, error, now + pause, None].append(notice.id)
+    for (attempts, error, next_at, given_up_at), ids in values.items():
+        db.execute(
+            deliveries.update()
+            .where(deliveries.c.id.in_(ids))
+            .values(attempts=attempts, error=error, next_at=next_at, given_up_at=given_up_at)
+        )
 
 
 def give_up_old(db: Session, before: datetime.datetime, now: datetime.datetime) -> int:

@@ -5,6 +5,7 @@ Addresses are mailboxes (``domain.messages.messages.mailbox_of``).
 
 import datetime
 import secrets
+from collections.abc import Collection, Mapping
 
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
@@ -21,6 +22,13 @@ def is_enabled(db: Session, user_id: str) -> bool:
     return True if enabled is None else bool(enabled)
 
 
+def disabled(db: Session, user_ids: Collection[str]) -> set[str]:
+    """Which of some users have turned messages off."""
+    table = message_settings.c
+    query = sa.select(table.user_id).where(table.user_id.in_(user_ids), table.enabled.is_(False))
+    return set(db.scalars(query))
+
+
 def set_enabled(db: Session, user_id: str, enabled: bool) -> None:
     """Write whether a user gets messages.
 
@@ -35,8 +43,13 @@ def set_enabled(db: Session, user_id: str, enabled: bool) -> None:
 
 def is_stopped(db: Session, address: str) -> bool:
     """Whether the owner of an address has stopped messages about the reservations of others."""
-    of_address = stopped_addresses.c.address == address
-    return db.execute(sa.select(stopped_addresses.c.address).where(of_address)).first() is not None
+    return bool(stopped(db, [address]))
+
+
+def stopped(db: Session, addresses: Collection[str]) -> set[str]:
+    """The addresses of some whose owners have stopped messages about reservations of others."""
+    table = stopped_addresses.c
+    return set(db.scalars(sa.select(table.address).where(table.address.in_(addresses))))
 
 
 def stop(db: Session, address: str, at: datetime.datetime) -> None:
@@ -54,25 +67,41 @@ def resume(db: Session, address: str) -> None:
     db.execute(stopped_addresses.delete().where(stopped_addresses.c.address == address))
 
 
-def messages_sent(db: Session, channel: str, address: str, hour: datetime.datetime) -> int:
-    """How many messages a channel has sent to an address in an hour.
+def messages_sent(
+    db: Session, channel: str, addresses: Collection[str], hour: datetime.datetime
+) -> dict[str, int]:
+    """How many messages a channel has sent to addresses in an hour. Those without any are left out.
 
     :param hour: the beginning of the hour.
     """
-    query = sa.select(message_counts.c.sent).where(*_of(channel, address, hour))
-    return db.scalar(query) or 0
+    table = message_counts.c
+    query = sa.select(table.address, table.sent).where(*_of(channel, addresses, hour))
+    return {address: sent for address, sent in db.execute(query)}
 
 
-def count_message(db: Session, channel: str, address: str, hour: datetime.datetime) -> None:
-    """Note that a channel has sent a message to an address.
+def count_messages(
+    db: Session, channel: str, sent: Mapping[str, int], hour: datetime.datetime
+) -> None:
+    """Note that a channel has sent messages.
 
+    :param sent: how many more, by address.
     :raises session.LostRace: another manager notes the first message at the same time.
     """
-    more = {"sent": message_counts.c.sent + 1}
-    counted = message_counts.update().where(*_of(channel, address, hour)).values(more)
-    if not session.changed(db, counted):
-        row = {"channel": channel, "address": address, "hour": hour, "sent": 1}
-        session.insert_or_lose(db, message_counts.insert().values(**row))
+    counted = messages_sent(db, channel, sent.keys(), hour)
+    if counted:
+        more = {address: sent[address] for address in counted}
+        table = message_counts.c
+        values = {"sent": table.sent + sa.case(more, value=table.address)}
+        db.execute(
+            message_counts.update().where(*_of(channel, counted.keys(), hour)).values(values)
+        )
+    rows = [
+        {"channel": channel, "address": address, "hour": hour, "sent": number}
+        for address, number in sent.items()
+        if address not in counted
+    ]
+    if rows:
+        session.insert_or_lose(db, message_counts.insert().values(rows))
 
 
 def forget_counts(db: Session, before: datetime.datetime) -> None:
@@ -80,9 +109,11 @@ def forget_counts(db: Session, before: datetime.datetime) -> None:
     db.execute(message_counts.delete().where(message_counts.c.hour < before))
 
 
-def _of(channel: str, address: str, hour: datetime.datetime) -> tuple[sa.ColumnElement[bool], ...]:
+def _of(
+    channel: str, addresses: Collection[str], hour: datetime.datetime
+) -> tuple[sa.ColumnElement[bool], ...]:
     table = message_counts.c
-    return table.channel == channel, table.address == address, table.hour == hour
+    return table.channel == channel, table.address.in_(addresses), table.hour == hour
 
 
 def find_key(db: Session, name: str) -> bytes | None:

@@ -71,6 +71,7 @@ _COLUMNS = (
     bookings.c.status_reason,
     bookings.c.created_at,
     bookings.c.counted_until,
+    bookings.c.series_id,
     reservations.c.status.label("reservation_status"),
     leases.c.id.label("lease_id"),
     leases.c.status.label("lease_status"),
@@ -328,6 +329,7 @@ def _reservation(row: sa.RowMapping) -> dict[str, Any]:
         "affinity": None if affinity is None else bool(affinity),
         "compute_flavor": row["nova_flavor"] or backing_names.nova_flavor_id(row["reservation_id"]),
         "created_at": time_text(row["created_at"]),
+        "series_id": row["series_id"],
     }
 
 

@@ -5,7 +5,7 @@ import datetime
 import re
 import shlex
 import zoneinfo
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, TypeGuard
 
 from warre_blazar import times
@@ -76,6 +76,9 @@ class Message:
     #: The page on which the receiver can stop messages. None: the address is the user's own, or
     #: there is none.
     stop_url: str | None = None
+    #: The events that the message tells: the id and the data of each. Several events belong
+    #: together. ``data`` above is that of the first one.
+    events: Sequence[Mapping[str, Any]] = ()
 
 
 @dataclasses.dataclass(frozen=True)

@@ -36,7 +36,7 @@ _OF_WARRE = frozenset({Kind.STARTED, Kind.ENDED, Kind.EXISTS, Kind.IN_USE})
 
 #: What a notice says about a reservation, and notifications don't. All but the id of Blazar's
 #: reservation is for messages only.
-_NOT_SENT = frozenset({"reservation_id", "contact", "timezone", "before_end"})
+_NOT_SENT = frozenset({"reservation_id", "contact", "timezone", "before_end", "series_id"})
 
 #: The fields of a notice that Warre's payload has, beside the flavor.
 _FIELDS_OF_WARRE = ("id", "user_id", "project_id", "lease_id", "start", "end", "instance_count")

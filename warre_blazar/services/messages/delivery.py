@@ -1,25 +1,33 @@
 """Sends the notices of the outbox through channels.
 
 Each channel has a thread in each manager. Of these threads, one has the turn: it sends the
-channel's notices, one of each project after the other. A notice is deleted once it is sent. So a
-notice is sent twice only if, between the two, a manager dies or hangs, or the database doesn't
-answer. A channel that fails or hangs keeps nothing else from being done.
+channel's notices in batches, one of each project after the other. What became of a batch is written
+in one transaction. So a notice is sent twice only if a manager dies or hangs, or the database
+doesn't answer, and then at most the notices of one batch. A channel that fails or hangs keeps
+nothing else from being done.
 """
 
+import contextlib
 import datetime
-from typing import Protocol
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from typing import Protocol, Self
 
 from oslo_log import log as logging
+from sqlalchemy.orm import Session
 
 from warre_blazar import timer, times
 from warre_blazar.db import clock, session, turns
 from warre_blazar.db.messages import deliveries, message_settings
+from warre_blazar.db.messages.deliveries import Outcomes
+from warre_blazar.domain.messages import groups
 from warre_blazar.domain.messages.notices import Notice
 from warre_blazar.errors import exceptions
 
 LOG = logging.getLogger(__name__)
 
-#: The largest number of notices that are read at a time.
+#: The largest number of notices in a batch, if each is told by itself.
 _BATCH = 100
 
 #: More notices of one project don't wait for one channel. The oldest ones are given up.
@@ -37,6 +45,26 @@ class Undeliverable(Exception):
         self.is_logged = is_logged
 
 
+class Sender(Protocol):
+    """Sends the notices of a batch, with what is made or read once for all of them."""
+
+    def send(self, notices: Sequence[Notice]) -> None:
+        """Send notices that are told together, or do nothing if the channel isn't meant to.
+
+        It returns or raises within ``times.SENT_WITHIN``.
+
+        :raises Undeliverable: another attempt can't succeed.
+        :raises ServiceUnavailable: the channel doesn't work at the moment, whatever the notices.
+        :raises Exception: these notices couldn't be sent. Others may succeed.
+        """
+
+    def note(self, db: Session) -> None:
+        """Write what the channel itself notes about what it has sent.
+
+        :param db: the session of the transaction that writes what became of the notices.
+        """
+
+
 class Channel(Protocol):
     """A way to tell people or other systems what has happened."""
 
@@ -44,16 +72,35 @@ class Channel(Protocol):
     name: str
     #: Whether the channel gets the notices that bills are made from.
     billing: bool
+    #: Whether notices that belong together are told together (``domain.messages.groups``).
+    in_groups: bool
 
-    def send(self, notice: Notice) -> None:
-        """Send a notice, or do nothing if the channel isn't meant to tell it.
+    def opened(self, notices: Sequence[Notice]) -> AbstractContextManager[Sender]:
+        """A sender for a batch. At the end, its connections are closed.
 
-        It returns or raises within ``times.SENT_WITHIN``.
-
-        :raises Undeliverable: another attempt can't succeed.
-        :raises ServiceUnavailable: the channel doesn't work at the moment, whatever the notice.
-        :raises Exception: this notice couldn't be sent. Others may succeed.
+        :param notices: all notices of the batch.
         """
+
+
+class EachAlone:
+    """A channel that sends each notice by itself, and notes nothing."""
+
+    in_groups = False
+
+    @contextlib.contextmanager
+    def opened(self, notices: Sequence[Notice]) -> Iterator[Self]:
+        yield self
+
+    def send(self, notices: Sequence[Notice]) -> None:
+        for notice in notices:
+            self.send_one(notice)
+
+    def send_one(self, notice: Notice) -> None:
+        """Send a notice. Errors are those of ``Sender.send``."""
+        raise NotImplementedError
+
+    def note(self, db: Session) -> None:
+        pass
 
 
 class Delivery:
@@ -65,7 +112,7 @@ class Delivery:
         self._renewed_at = -float("inf")
 
     def run(self) -> bool:
-        """Send what is due, if this manager has the turn.
+        """Send a batch of what is due, if this manager has the turn.
 
         :returns: whether more may be due at once.
         :raises ServiceUnavailable: the channel doesn't work at the moment.
@@ -73,18 +120,19 @@ class Delivery:
         if not self._take():
             return False
         _spread()
+        name, in_groups = self._channel.name, self._channel.in_groups
         with session.reader() as db:
-            due = deliveries.due(db, self._channel.name, clock.utcnow(), _BATCH)
-        failed: set[str] = set()
-        for notice in due:
-            # What is told about a subject stays in order.
-            if notice.subject in failed:
-                continue
-            if not self._take():
-                return False
-            if not self._send(notice):
-                failed.add(notice.subject)
-        return len(due) == _BATCH
+            due = deliveries.due(db, name, clock.utcnow(), _BATCH, in_groups=in_groups)
+        if not due:
+            return False
+        outcomes = Outcomes()
+        with self._channel.opened(due) as sender:
+            try:
+                is_over = self._send(sender, due, outcomes)
+            finally:
+                # Also if the channel has failed on the way, so that nothing is sent twice.
+                session.change(_write, sender, outcomes)
+        return len(due) >= _BATCH or not is_over
 
     def _take(self) -> bool:
         """Take or keep the turn. A manager that was suspended finds out that it has lost it."""
@@ -94,32 +142,58 @@ class Delivery:
         self._renewed_at = timer.now() if taken else -float("inf")
         return taken
 
-    def _send(self, notice: Notice) -> bool:
-        """Send a notice, and write what became of it. Return whether it is done with."""
-        name = self._channel.name
+    def _send(self, sender: Sender, due: Sequence[Notice], outcomes: Outcomes) -> bool:
+        """Send notices as long as the batch may take and this manager has the turn.
+
+        :returns: whether none is left because time was up.
+        """
+        until = timer.now() + times.BATCH_SENT_FOR
+        failed: set[str] = set()
+        for group in groups.grouped(due) if self._channel.in_groups else [[each] for each in due]:
+            if timer.now() > until:
+                return False
+            if not self._take():
+                return True
+            # What is told about a subject stays in order.
+            left = [notice for notice in group if notice.subject not in failed]
+            if left and not self._send_group(sender, left, outcomes):
+                failed.update(notice.subject for notice in left)
+        return True
+
+    def _send_group(self, sender: Sender, group: Sequence[Notice], outcomes: Outcomes) -> bool:
+        """Send notices that are told together. Return whether the channel is done with them."""
+        name, ids = self._channel.name, ", ".join(str(notice.id) for notice in group)
         try:
-            self._channel.send(notice)
+            sender.send(group)
         except exceptions.ServiceUnavailable:
             raise
         except Undeliverable as error:
             if not error.is_logged:
-                LOG.warning("Notice %s can't be sent by %s: %s", notice.id, name, error)
-            session.change(deliveries.give_up, notice.id, str(error), clock.utcnow())
+                LOG.warning("Notice %s can't be sent by %s: %s", ids, name, error)
+            outcomes.given_up += [(notice, str(error)) for notice in group]
             return True
         except Exception as error:
-            LOG.warning("Notice %s wasn't sent by %s yet: %r", notice.id, name, error)
-            first, longest = times.NOTICE_FIRST_PAUSE, times.NOTICE_LONGEST_PAUSE
-            next_at = clock.utcnow() + times.doubled(first, notice.attempts, longest)
-            session.change(deliveries.postpone, notice, str(error), next_at)
+            LOG.warning("Notice %s wasn't sent by %s yet: %r", ids, name, error)
+            outcomes.postponed += [(notice, str(error)) for notice in group]
             return False
-        session.change(deliveries.delete, notice.id)
+        outcomes.sent += [notice.id for notice in group]
         return True
+
+
+def _write(db: Session, sender: Sender, outcomes: Outcomes) -> None:
+    sender.note(db)
+    deliveries.write(db, outcomes, clock.utcnow())
+
+
+#: Lets one thread of a process spread at a time. The others would lose the race for the entries.
+_spreading = threading.Lock()
 
 
 def _spread() -> None:
     """Write the notices about what has happened, for all channels."""
-    while session.change(deliveries.spread):
-        pass
+    with _spreading:
+        while session.change(deliveries.spread):
+            pass
 
 
 def _turn(channel: Channel) -> str:

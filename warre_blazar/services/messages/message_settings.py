@@ -15,13 +15,15 @@ PATH = "/stop-messages/"
 _KEY = "stop messages"
 
 
-def token_for(address: str) -> str:
+def token_for(address: str, key: bytes | None = None) -> str:
     """The last part of the link for an address. Only this site can make it.
 
     It has the mailbox and a signature. So links need no rows, and don't expire.
+
+    :param key: what ``signing_key`` has returned. None: it is read.
     """
     mailbox = mailbox_of(address).encode()
-    return f"{_text(mailbox)}.{_text(_signature(mailbox))}"
+    return f"{_text(mailbox)}.{_text(_signature(mailbox, key or signing_key()))}"
 
 
 def mailbox_of_token(token: str) -> str | None:
@@ -32,7 +34,8 @@ def mailbox_of_token(token: str) -> str | None:
         address = mailbox.decode("ascii")
     except (binascii.Error, ValueError):
         return None
-    if not is_address(address) or not hmac.compare_digest(signature, _signature(mailbox)):
+    expected = _signature(mailbox, signing_key())
+    if not is_address(address) or not hmac.compare_digest(signature, expected):
         return None
     return address
 
@@ -53,12 +56,15 @@ def resume(mailbox: str) -> None:
     session.change(message_settings.resume, mailbox)
 
 
-def _signature(mailbox: bytes) -> bytes:
+def signing_key() -> bytes:
+    """The key with which links are signed. It never changes."""
     with session.reader() as db:
         key = message_settings.find_key(db, _KEY)
-    return hmac.digest(
-        key or session.change(message_settings.get_or_make_key, _KEY), mailbox, hashlib.sha256
-    )
+    return key or session.change(message_settings.get_or_make_key, _KEY)
+
+
+def _signature(mailbox: bytes, key: bytes) -> bytes:
+    return hmac.digest(key, mailbox, hashlib.sha256)
 
 
 def _text(value: bytes) -> str:

@@ -9,11 +9,12 @@ from warre_blazar.db.messages import outbox
 from warre_blazar.domain.messages import payloads
 from warre_blazar.domain.messages.notices import OF_WAITS, Kind, Notice
 from warre_blazar.openstack.bus import Bus
+from warre_blazar.services.messages.delivery import EachAlone
 
 _ERRORS = (Kind.REFUSED, Kind.HOST_LOST)
 
 
-class ReservationNotifications:
+class ReservationNotifications(EachAlone):
     """Sends ``reservation.*`` to the message bus."""
 
     name = "notifications"
@@ -22,7 +23,7 @@ class ReservationNotifications:
     def __init__(self, bus: Bus) -> None:
         self._bus = bus
 
-    def send(self, notice: Notice) -> None:
+    def send_one(self, notice: Notice) -> None:
         """Send the notification about a notice, if it is about a reservation."""
         if notice.news.kind in OF_WAITS:
             return
@@ -32,7 +33,7 @@ class ReservationNotifications:
         )
 
 
-class WarreNotifications:
+class WarreNotifications(EachAlone):
     """Sends ``warre.reservation.*`` to the message bus, for consumers that know Warre."""
 
     name = "warre"
@@ -41,14 +42,14 @@ class WarreNotifications:
     def __init__(self, bus: Bus) -> None:
         self._bus = bus
 
-    def send(self, notice: Notice) -> None:
+    def send_one(self, notice: Notice) -> None:
         """Send the notification about a notice, if Warre has one."""
         if payloads.is_of_warre(notice):
             document = payloads.warre_payload(notice)
             self._bus.send(payloads.warre_event_type(notice), document, _context(notice), "info")
 
 
-class LeaseNotifications:
+class LeaseNotifications(EachAlone):
     """Sends Blazar's ``lease.*`` to the message bus, for leases that this package works on."""
 
     name = outbox.LEASES
@@ -57,7 +58,7 @@ class LeaseNotifications:
     def __init__(self, bus: Bus) -> None:
         self._bus = bus
 
-    def send(self, notice: Notice) -> None:
+    def send_one(self, notice: Notice) -> None:
         """Send Blazar's notification."""
         payload = dict(notice.content)
         event = payload.pop("event")

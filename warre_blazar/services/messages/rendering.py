@@ -31,8 +31,10 @@ class Rendered:
 class Templates:
     """The templates of messages.
 
-    There is a template for each event, such as ``reminded.txt``. Its first line is the subject, and
-    the rest are paragraphs. ``message.txt`` and ``message.html`` put the paragraphs into a message.
+    There is a template for each event, such as ``reminded.txt``, and another one if some events
+    concern several reservations, such as ``created_several.txt``. Its first line is the subject,
+    and the rest are paragraphs. ``message.txt`` and ``message.html`` put the paragraphs into a
+    message.
     """
 
     def __init__(self, site_directory: str = "") -> None:
@@ -75,10 +77,11 @@ def _environment(loader: jinja2.BaseLoader) -> sandbox.SandboxedEnvironment:
 
 
 def _render(environment: jinja2.Environment, event: str, values: Mapping[str, Any]) -> Rendered:
-    head, _, body = environment.get_template(f"{event}.txt").render(values).partition("\n")
+    name = f"{event}.txt" if values["number"] == 1 else f"{event}_several.txt"
+    head, _, body = environment.get_template(name).render(values).partition("\n")
     subject = one_line(head)
     if not subject:
-        raise ValueError(f"the first line of {event}.txt, which is the subject, is empty")
+        raise ValueError(f"the first line of {name}, which is the subject, is empty")
     paragraphs = [text.strip() for text in _EMPTY_LINES.split(body) if text.strip()]
     more = {**values, "subject": subject, "paragraphs": paragraphs}
     text, html = (
@@ -86,6 +89,9 @@ def _render(environment: jinja2.Environment, event: str, values: Mapping[str, An
     )
     if (link := values.get("stop_url")) and not (link in text and link in html):
         raise ValueError("message.txt and message.html don't both show stop_url")
+    ids = [each["id"] for each in values["reservations"]] if values["number"] > 1 else []
+    if not all(each in text and each in html for each in ids):
+        raise ValueError("message.txt and message.html don't both show all reservations")
     # Statements of a template leave empty lines.
     text = _EMPTY_LINES.sub("\n\n", text)
     return Rendered(subject, f"{text.strip()}\n", f"{html.strip()}\n")

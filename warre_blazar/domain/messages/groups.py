@@ -1,0 +1,48 @@
+"""Which notices one message tells together."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from warre_blazar.domain.messages.messages import has_begun
+from warre_blazar.domain.messages.notices import Kind, Notice
+
+#: What often happens to several reservations at once. The messages about all other kinds say things
+#: that differ from reservation to reservation, such as how to extend it.
+_TOGETHER = frozenset({Kind.CREATED, Kind.DELETED, Kind.MAINTENANCE, Kind.HOST_LOST})
+
+#: What a message says once. It is the same for all reservations that the message is about.
+_SAID_ONCE = (
+    *("project_id", "user_id", "contact", "timezone"),
+    *("name", "instance_count", "before_end"),
+)
+
+
+def grouped(notices: Sequence[Notice]) -> list[list[Notice]]:
+    """Notices in groups, each of which is one message, in the order in which they are told.
+
+    The reservations of a group are of one series or one lease, and the same has happened to them.
+    A notice overtakes others, but none about the same reservation.
+    """
+    groups: list[list[Notice]] = []
+    #: The place of the last group of each kind of group, and of the last one about each subject.
+    of_key: dict[tuple[Any, ...], int] = {}
+    of_subject: dict[str, int] = {}
+    for notice in notices:
+        key = _key(notice)
+        place = of_key.get(key, -1)
+        if place <= of_subject.get(notice.subject, -1):
+            place = len(groups)
+            groups.append([])
+        groups[place].append(notice)
+        of_key[key] = of_subject[notice.subject] = place
+    return groups
+
+
+def _key(notice: Notice) -> tuple[Any, ...]:
+    """What the notices of a group have in common."""
+    news, content = notice.news, notice.content
+    if news.kind not in _TOGETHER:
+        return (notice.id,)
+    thing = content["series_id"] or content["lease_id"]
+    said = (content["flavor"]["id"], *(content[name] for name in _SAID_ONCE))
+    return (news.kind, news.user_id, thing, has_begun(notice), *said)
