@@ -63,12 +63,12 @@ class Person:
         found = self.cloud.session.get(self._keystone + query).json()["trusts"]
         return {trust["id"] for trust in found}
 
-    def boots(self, flavor: str, name: str, **hints: str) -> Any:
+    def boots(self, flavor: str, name: str, *, image_id: str | None = None, **hints: str) -> Any:
         """Request a server from Nova. It may still fail afterwards."""
         return self.cloud.compute.create_server(
             scheduler_hints=hints,
             name=name,
-            image_id=self.cloud.image.find_image("tiny").id,
+            image_id=image_id or self.cloud.image.find_image("tiny").id,
             flavor_id=flavor,
             networks=[{"uuid": self.cloud.network.find_network("shared").id}],
         )

@@ -1,15 +1,19 @@
-"""A variant of Nova's fake virt driver that has GPUs and survives a restart of nova-compute.
+"""A variant of Nova's fake virt driver that has GPUs, survives a restart and uploads snapshots.
 
 Nova's fake driver gives its node a new random identity in each process, and nova-compute refuses to
-start a second time with another identity. It also forgets its servers.
+start a second time with another identity. It also forgets its servers, and uploads nothing for a
+snapshot, so that the image stays queued.
 """
 
+import io
 import json
+from collections.abc import Callable
 from typing import Any
 
 import nova.virt.node
 from nova import context
 from nova.compute import power_state
+from nova.image import glance
 from nova.objects import instance as instance_objects
 from nova.virt import fake
 from oslo_config import cfg
@@ -26,6 +30,8 @@ cfg.CONF.register_opts(
     "devcloud",
 )
 _FIRST_BUS = 0x81
+#: What is uploaded for a snapshot: the bytes of an empty disk.
+_DISK = b"\0" * 1024
 
 
 class DevcloudDriver(fake.MediumFakeDriver):  # type: ignore[misc]  # nova is not typed
@@ -54,6 +60,17 @@ class DevcloudDriver(fake.MediumFakeDriver):  # type: ignore[misc]  # nova is no
     def get_nodenames_by_uuid(self, refresh: bool = False) -> dict[str, str]:
         (nodename,) = self.get_available_nodes(refresh)
         return {nova.virt.node.get_local_node_uuid(): nodename}
+
+    def snapshot(
+        self,
+        context: context.RequestContext,
+        instance: instance_objects.Instance,
+        image_id: str,
+        update_task_state: Callable[..., None],
+    ) -> None:
+        super().snapshot(context, instance, image_id, update_task_state)
+        metadata = {"disk_format": "raw", "container_format": "bare"}
+        glance.API().update(context, image_id, metadata, io.BytesIO(_DISK))
 
     def _adopt(self, instance: instance_objects.Instance) -> None:
         flavor = instance.flavor
