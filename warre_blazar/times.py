@@ -280,6 +280,26 @@ ANSWER_MAY_BE_LATE = 10 * MINUTE
 #: :shorter: Two managers make the same backing, which does no harm.
 LEFT_TO_OTHER_MANAGER = MINUTE
 
+# Preemptible servers
+
+#: How often managers look for preemptible servers on hosts of reservations.
+#: :longer: A server that has come during a reservation is in its way longer, and warnings are late.
+#: :shorter: Nova gets more requests, if it has flavors for preemptible servers.
+PREEMPTIBLE_LOOKED_AT_EVERY = 60
+#: Nova's flavors are read this often, to know whether some are for preemptible servers.
+#: :longer: Servers of a new flavor of this kind stay longer beside reservations.
+#: :shorter: Nova has to list all of its flavors more often.
+PREEMPTIBLE_FLAVORS_KEPT = 300
+#: A preemptible server that is beside a reservation this long after its start counts as one that
+#: has come since. Then Nova's options aren't right.
+#: :longer: The log warns later.
+#: :shorter: The log warns of servers whose deletion takes long.
+PREEMPTIBLE_GONE_WITHIN = 2 * MINUTE
+#: The longest time before a start at which preemptible servers can be warned.
+#: :longer: Sites can warn earlier, of reservations that may still change.
+#: :shorter: Sites can't give such servers much time.
+PREEMPTION_WARNING_LIMIT = DAY
+
 # Snapshots before the end
 
 #: The snapshots of a reservation's servers begin this long before its end.

@@ -37,6 +37,8 @@ class Nova(Guarded):
         ("GET", "/v2.1/servers(?:/detail)?", "list_servers"),
         ("GET", "/v2.1/os-migrations", "list_migrations"),
         ("DELETE", "/v2.1/servers/([^/]+)", "delete_server"),
+        ("POST", "/v2.1/servers/([^/]+)/metadata", "set_metadata_of_server"),
+        ("DELETE", "/v2.1/servers/([^/]+)/metadata/([^/]+)", "delete_metadata_of_server"),
         ("POST", "/v2.1/servers/([^/]+)/action", "act_on_server"),
         ("GET", "/v2.1/servers/([^/]+)/os-instance-actions", "list_actions"),
         ("GET", "/v2.1/flavors/([^/]+)/os-extra_specs", "show_extra_specs"),
@@ -496,6 +498,7 @@ class Nova(Guarded):
                 "status": server.get("status", "ACTIVE"),
                 "tenant_id": server.get("project_id"),
                 "OS-EXT-SRV-ATTR:host": server.get("host"),
+                "metadata": server.get("metadata", {}),
                 "flavor": {
                     "original_name": server.get("flavor_name", ""),
                     "extra_specs": server.get("extra_specs", {}),
@@ -520,6 +523,19 @@ class Nova(Guarded):
         if server_id not in self.servers:
             raise Refusal(404, f"Instance {server_id} could not be found.")
         self._forget(server_id)
+        return Answer(204)
+
+    def set_metadata_of_server(self, request: Request, server_id: str) -> Answer:
+        if server_id not in self.servers:
+            raise Refusal(404, f"Instance {server_id} could not be found.")
+        metadata = self.servers[server_id].setdefault("metadata", {})
+        metadata.update(request.body["metadata"])
+        return Answer(200, {"metadata": metadata})
+
+    def delete_metadata_of_server(self, request: Request, server_id: str, key: str) -> Answer:
+        if key not in self.servers.get(server_id, {}).get("metadata", {}):
+            raise Refusal(404, "Metadata item was not found")
+        del self.servers[server_id]["metadata"][key]
         return Answer(204)
 
     def act_on_server(self, request: Request, server_id: str) -> Answer:

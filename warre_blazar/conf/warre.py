@@ -158,6 +158,17 @@ OPTS: list[cfg.Opt] = [
         "with a smaller number, snapshots have newer data, but large or many servers may get "
         "none.",
     ),
+    cfg.IntOpt(
+        "preemption_warning_minutes",
+        default=0,
+        min=0,
+        max=times.PREEMPTION_WARNING_LIMIT // times.MINUTE,
+        help="Number of minutes before the start of a reservation at which preemptible servers on "
+        "its hosts are warned: they get the property blazar_preempted_at with the time of the "
+        "start, which programs on them can read in Nova's metadata service. At the start they are "
+        "deleted. Preemptible servers are those whose Nova flavor has the property "
+        "blazar:preemptible. With 0 they are deleted without a warning.",
+    ),
     cfg.StrOpt(
         "host_choice",
         default="pack",

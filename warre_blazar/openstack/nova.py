@@ -22,7 +22,7 @@ from oslo_utils import timeutils
 from warre_blazar import texts, times
 from warre_blazar.domain.audit.facts import NovaServer
 from warre_blazar.domain.running import backing_names
-from warre_blazar.domain.running.holders import Migration, Server
+from warre_blazar.domain.running.holders import Migration, Server, is_preemptible
 from warre_blazar.domain.running.snapshots import ServerToSave
 from warre_blazar.domain.running.wanted import NovaAggregate, NovaFlavor
 from warre_blazar.errors import exceptions
@@ -250,6 +250,23 @@ def servers_of_host(service_name: str) -> list[Server]:
     return _servers(host=service_name)
 
 
+def servers_of_flavor(flavor_id: str) -> list[Server]:
+    """All servers that are on a Nova flavor now, in all projects."""
+    return _servers(flavor=flavor_id)
+
+
+def set_property(server_id: str, name: str, value: str | None) -> None:
+    """Set a property of a server, or remove it.
+
+    It is no matter if the server is gone, or is in a state in which Nova refuses this.
+    """
+    with _nova() as nova, contextlib.suppress(nova_exc.NotFound, nova_exc.Conflict):
+        if value is None:
+            nova.servers.delete_meta(server_id, [name])
+        else:
+            nova.servers.set_meta(server_id, {name: value})
+
+
 def _servers(**search: str | int) -> list[Server]:
     with _nova(_SURVEY_MICROVERSION) as nova:
         listed = nova.servers.list(search_opts={"all_tenants": 1, **search}, limit=-1)
@@ -267,6 +284,7 @@ def _server(shown: Mapping[str, Any]) -> Server:
         extra_specs=flavor.get("extra_specs", {}),
         status=shown["status"],
         service_name=shown.get("OS-EXT-SRV-ATTR:host"),
+        properties=shown.get("metadata", {}),
     )
 
 
@@ -408,12 +426,7 @@ def flavors_of_reservations() -> tuple[NovaFlavor, ...]:
     Nova lists the flavors without their projects. So one more request is sent for each private
     flavor.
     """
-    flavors = []
-    with _nova(_SURVEY_MICROVERSION) as nova:
-        marker = None
-        while page := nova.flavors.list(is_public=None, marker=marker, limit=_PAGE):
-            flavors += [f for f in page if backing_names.of_flavor(f.name)]
-            marker = page[-1].id
+    flavors = [f for f in _all_flavors() if backing_names.of_flavor(f.name)]
     with futures.ThreadPoolExecutor(_AT_ONCE) as pool:
         projects = list(pool.map(_projects_of, [f.id for f in flavors if not f.is_public]))
     by_flavor = dict(zip([f.id for f in flavors if not f.is_public], projects, strict=True))
@@ -431,6 +444,21 @@ def flavors_of_reservations() -> tuple[NovaFlavor, ...]:
         )
         for f in flavors
     )
+
+
+def preemptible_flavors() -> frozenset[str]:
+    """The ids of the Nova flavors whose servers give way to reservations."""
+    with_specs = ((f.id, f.to_dict().get("extra_specs", {})) for f in _all_flavors())
+    return frozenset(flavor_id for flavor_id, specs in with_specs if is_preemptible(specs))
+
+
+def _all_flavors() -> Iterator[Any]:
+    """All Nova flavors with their extra specs, be they public or not."""
+    with _nova(_SURVEY_MICROVERSION) as nova:
+        marker = None
+        while page := nova.flavors.list(is_public=None, marker=marker, limit=_PAGE):
+            yield from page
+            marker = page[-1].id
 
 
 def _projects_of(flavor_id: str) -> frozenset[str]:

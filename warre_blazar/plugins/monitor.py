@@ -28,7 +28,7 @@ from warre_blazar.services.messages import delivery, reminders
 from warre_blazar.services.messages.delivery import Channel
 from warre_blazar.services.moves.opening import Opener
 from warre_blazar.services.records import history, metrics, refusals, server_samples
-from warre_blazar.services.running import backing, idle, snapshots
+from warre_blazar.services.running import backing, idle, preemptible, snapshots
 from warre_blazar.services.running.executor import Executor, Pools
 from warre_blazar.services.running.repair import Repairer
 from warre_blazar.services.series import unattended
@@ -239,6 +239,12 @@ class Threads:
     def delete_late_servers(self) -> None:
         """Delete servers that Nova didn't list yet when their reservation ended."""
         backing.delete_late_servers(clock.utcnow())
+
+    @periodics.periodic(times.PREEMPTIBLE_LOOKED_AT_EVERY, run_immediately=True)
+    def clear_hosts(self) -> None:
+        """Delete or warn preemptible servers on hosts that are in use, or will be soon."""
+        ahead = cfg.CONF.warre.preemption_warning_minutes * times.MINUTE
+        preemptible.look(clock.utcnow(), self._executor.manager_id, ahead)
 
     @periodics.periodic(times.SNAPSHOTS_EVERY, run_immediately=True)
     def make_snapshots(self) -> None:

@@ -63,9 +63,19 @@ class Person:
         found = self.cloud.session.get(self._keystone + query).json()["trusts"]
         return {trust["id"] for trust in found}
 
-    def boots(self, flavor: str, name: str, *, image_id: str | None = None, **hints: str) -> Any:
+    def boots(
+        self,
+        flavor: str,
+        name: str,
+        *,
+        image_id: str | None = None,
+        zone: str | None = None,
+        **hints: str,
+    ) -> Any:
         """Request a server from Nova. It may still fail afterwards."""
+        more = {} if zone is None else {"availability_zone": zone}
         return self.cloud.compute.create_server(
+            **more,
             scheduler_hints=hints,
             name=name,
             image_id=image_id or self.cloud.image.find_image("tiny").id,

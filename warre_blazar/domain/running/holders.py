@@ -23,6 +23,11 @@ PREEMPTIBLE = "blazar:preemptible"
 SHELVED = "SHELVED_OFFLOADED"
 
 
+def is_preemptible(extra_specs: Mapping[str, str]) -> bool:
+    """Whether servers of a Nova flavor may be deleted when somebody has reserved their room."""
+    return strutils.bool_from_string(extra_specs.get(PREEMPTIBLE))
+
+
 class HolderKind(enum.StrEnum):
     """What a consumer is."""
 
@@ -46,6 +51,8 @@ class Server:
     status: str
     #: The host name of the compute service. None: no host has been chosen, or it is shelved.
     service_name: str | None
+    #: What people and programs have written about it ("metadata" in Nova's API).
+    properties: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     @property
     def reservation_id(self) -> str | None:
@@ -60,7 +67,7 @@ class Server:
     @property
     def is_preemptible(self) -> bool:
         """Whether it may be deleted when somebody has reserved its room."""
-        return strutils.bool_from_string(self.extra_specs.get(PREEMPTIBLE))
+        return is_preemptible(self.extra_specs)
 
 
 @dataclasses.dataclass(frozen=True)

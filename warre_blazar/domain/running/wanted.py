@@ -225,7 +225,7 @@ class Do(enum.IntEnum):
     REPLACE_FLAVOR = enum.auto()
     MAKE_FLAVOR = enum.auto()
     SET_SPECS = enum.auto()
-    #: (a NovaAggregate, names of hosts)
+    #: The preemptible servers on the hosts are deleted. (a NovaAggregate, names of hosts)
     ADD_HOSTS = enum.auto()
     #: (name of a host, name of a class, number of instances)
     OFFER = enum.auto()

@@ -51,6 +51,7 @@ from warre_blazar.domain.running.wanted import (
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import nova, placement
 from warre_blazar.services.messages import notifications
+from warre_blazar.services.running import preemptible
 
 LOG = logging.getLogger(__name__)
 
@@ -128,6 +129,12 @@ def _remove_class(name: str) -> None:
         raise
 
 
+def _add_hosts(aggregate: NovaAggregate, hosts: Sequence[str]) -> None:
+    """Add hosts to an aggregate, and take the preemptible servers off them."""
+    preemptible.clear(hosts)
+    nova.add_hosts(aggregate, hosts)
+
+
 def _delete_servers(flavor: NovaFlavor, patience: float) -> None:
     """Delete all servers of a Nova flavor, and wait until they are gone."""
     deadline = timer.now() + patience
@@ -166,7 +173,7 @@ _CALLS: dict[Do, Callable[..., None]] = {
     Do.REPLACE_FLAVOR: nova.replace_flavor,
     Do.MAKE_FLAVOR: nova.make_flavor,
     Do.SET_SPECS: nova.make_flavor,
-    Do.ADD_HOSTS: nova.add_hosts,
+    Do.ADD_HOSTS: _add_hosts,
     Do.OFFER: placement.offer,
     Do.LOWER: placement.lower,
     Do.CLOSE_OFFERS: placement.close_offers,
