@@ -149,7 +149,8 @@ def roots(db: Session, host_ids: Collection[str]) -> dict[str, str]:
     """The ids of hosts' root providers, by host id. Hosts that nobody has read are left out."""
     query = sa.select(host_providers.c.host_id, host_providers.c.digest)
     digests = db.execute(query.where(host_providers.c.host_id.in_(host_ids)))
-    return {i: tree[0].id for i, tree in trees(db, dict(digests.tuples().all())).items()}
+    known = facts(db, dict(digests.tuples().all()))
+    return {host_id: each.tree[0].id for host_id, each in known.items()}
 
 
 class Overtaken(session.RowChanged):
