@@ -47,9 +47,16 @@ _2026_1 = PackageSet(
     eventlet=True,
 )
 _SERVICES = ("blazar-nova", "glance", "keystone", "neutron", "nova", "openstack-placement")
-#: Of the services, it has the newest versions that the constraints allow. Nova is still that of
-#: 2026.1, because Nova 34 needs a newer keystoneauth1.
-MASTER = PackageSet("master", "blazar==18.*", _SERVICES, _CONSTRAINTS / "master.txt", "3.12")
+#: Of the services, it has the newest versions that work with the constraints. Nova and Neutron are
+#: still those of 2026.1: Nova 34 needs a newer keystoneauth1, and Neutron 29 imports pyroute2, which
+#: it only gets from a newer os-vif.
+MASTER = PackageSet(
+    "master",
+    "blazar==18.*",
+    tuple(f"{name}==28.*" if name == "neutron" else name for name in _SERVICES),
+    _CONSTRAINTS / "master.txt",
+    "3.12",
+)
 NEWEST = PackageSet("newest", "blazar", _SERVICES, None, "3.13")
 
 SETS = {chosen.name: chosen for chosen in (_2026_1, MASTER, NEWEST)}
