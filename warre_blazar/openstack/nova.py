@@ -20,7 +20,6 @@ from oslo_log import log as logging
 from oslo_utils import timeutils
 
 from warre_blazar import texts, times
-from warre_blazar.domain.audit.facts import NovaServer
 from warre_blazar.domain.running import backing_names
 from warre_blazar.domain.running.holders import Migration, Server, is_preemptible
 from warre_blazar.domain.running.snapshots import ServerToSave
@@ -476,24 +475,16 @@ def aggregates_of_reservations() -> tuple[NovaAggregate, ...]:
     return tuple(a for a in aggregates() if backing_names.of_aggregate(a.name, a.metadata))
 
 
-def servers_of_reservations(
-    changed_since: datetime.datetime | None = None,
-) -> tuple[NovaServer, ...]:
-    """The servers of all projects that were booted on the Nova flavor of a reservation.
-
-    This includes servers whose Nova flavor was deleted.
+def servers(changed_since: datetime.datetime | None = None) -> tuple[Server, ...]:
+    """The servers of all projects, also those whose Nova flavor was deleted.
 
     :param changed_since: leave out servers that haven't changed since this time, in naive UTC.
     """
-    search: dict[str, int | str] = {"all_tenants": 1}
+    search = {}
     if changed_since is not None:
         search["changes-since"] = f"{changed_since.isoformat(timespec='seconds')}Z"
-    with _nova(_SURVEY_MICROVERSION) as nova:
-        # With "changes-since", Nova lists deleted servers too.
-        listed = nova.servers.list(search_opts=search, limit=-1)
-    servers = [server for server in listed if server.status != "DELETED"]
-    named = [(s.id, backing_names.of_flavor(s.flavor.get("original_name", ""))) for s in servers]
-    return tuple(NovaServer(server_id, owner) for server_id, owner in named if owner)
+    # With "changes-since", Nova lists deleted servers too.
+    return tuple(each for each in _servers(**search) if each.status != "DELETED")
 
 
 def count_servers() -> collections.Counter[str]:

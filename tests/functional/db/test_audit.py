@@ -677,7 +677,7 @@ def test_number_of_statements_is_independent_of_rows(database: sa.Engine, scene:
     for number in range(20):
         world.book(world.request(scene.flavor, world.hours(10 + number, 11 + number)))
     assert statements() == few
-    assert few < 25
+    assert few < 27
 
 
 def test_note_is_written_before_an_orphan_is_removed(scene: Scene):
@@ -691,3 +691,74 @@ def test_note_is_written_before_an_orphan_is_removed(scene: Scene):
     scene.cloud.mend()
     backing.reconcile()
     assert scene.found() == set()
+
+
+def move_away(scene: Scene) -> tuple[str, str]:
+    """A server of a reservation that is over keeps its room on host a by an unconfirmed move."""
+    nova = scene.cloud.nova
+    ordinary = nova.make_flavor("m1")
+    server = nova.boot(ordinary, "beta", "s1", host="a")
+    scene.cloud.add_host("other", inventories={"VCPU": {"total": 4}})
+    return server, nova.move(server, "other")
+
+
+def taken(result: Result) -> list[str]:
+    return [d.text for d in result.left if d.kind is DifferenceKind.ROOM_TAKEN]
+
+
+def test_unconfirmed_move_that_keeps_room_of_a_reservable_host_is_confirmed(scene: Scene):
+    server, migration = move_away(scene)
+    (text,) = taken(scene.audit().run())
+    assert "1 VCPU of host a" in text and server in text and "s1" in text and "beta" in text
+    result = scene.mend(YES)
+    assert (result.left, [d.kind for d in result.mended]) == ([], [DifferenceKind.ROOM_TAKEN])
+    assert scene.cloud.nova.migrations[migration]["status"] == "confirmed"
+    assert server in scene.cloud.nova.servers
+
+
+def test_preemptible_server_is_deleted_and_an_ordinary_one_is_named(scene: Scene):
+    nova = scene.cloud.nova
+    spot = nova.boot(nova.make_flavor("spot", {"blazar:preemptible": "true"}), "beta", host="a")
+    forced = nova.boot(nova.make_flavor("m1"), "beta", "forced", host="b")
+    assert len(taken(scene.audit().run())) == 2
+    result = scene.mend(YES)
+    assert spot not in nova.servers and forced in nova.servers
+    (left,) = result.left
+    assert forced in left.text and "forced" in left.text and "host b" in left.text
+    assert forced in result.failures[left.key]
+
+
+def test_servers_of_a_running_reservation_take_no_room_of_others(scene: Scene):
+    flavor_id = backing_names.nova_flavor_id(scene.running.reservation_id)
+    for host, number in hosts_of(scene.running).items():
+        for _ in range(number):
+            scene.cloud.nova.boot(flavor_id, world.PROJECT, host=host)
+    assert taken(scene.audit().run()) == []
+
+
+def hosts_of(lease: world.Lease) -> dict[str, int]:
+    """The numbers of a reservation's instances by the names of its hosts."""
+    with session.reader() as db:
+        return {h.hypervisor: h.instances for h in allocations.hosts_of(db, lease.reservation_id)}
+
+
+def test_leftover_names_who_holds_its_class(scene: Scene):
+    flavor_id = backing_names.nova_flavor_id(scene.running.reservation_id)
+    host = next(iter(hosts_of(scene.running)))
+    server = scene.cloud.nova.boot(flavor_id, world.PROJECT, "s1", host=host)
+    scene.cloud.add_host("other", inventories={"VCPU": {"total": 4}})
+    scene.cloud.nova.move(server, "other", scene.cloud.nova.make_flavor("m1"))
+    db_api.lease_destroy(scene.running.id)
+    (left,) = (d for d in scene.audit().run().left if d.kind is DifferenceKind.LEFTOVER)
+    assert f"held by server {server} (s1, VERIFY_RESIZE, project {world.PROJECT}" in left.text
+    result = scene.mend(YES)
+    assert server in scene.cloud.nova.servers
+    scene.mend(YES)
+    assert scene.audit().run().left == [], result.failures
+
+
+def test_room_is_not_judged_while_nova_is_away(scene: Scene):
+    move_away(scene)
+    scene.cloud.nova.fail(status=503, match="/os-migrations")
+    result = scene.audit().run()
+    assert taken(result) == [] and "Nova" in result.away

@@ -10,14 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.unit.domain import shapes
-from warre_blazar.domain.audit import cloud_side, overselling, table_side
+from warre_blazar.domain.audit import cloud_side, overselling, table_side, taken_room
 from warre_blazar.domain.audit.differences import Difference, DifferenceKind, Needs, in_both
 from warre_blazar.domain.audit.facts import (
     Booking,
     InstanceReservation,
     KnownHost,
     NovaFacts,
-    NovaServer,
     Offered,
     PlacementFacts,
     SeenLease,
@@ -26,9 +25,11 @@ from warre_blazar.domain.audit.facts import (
     WithoutBooking,
 )
 from warre_blazar.domain.hosts import providers
+from warre_blazar.domain.hosts.host_marks import OnHost
 from warre_blazar.domain.hosts.providers import Inventory
 from warre_blazar.domain.running import backing_names
 from warre_blazar.domain.running.backing import Note, Phase
+from warre_blazar.domain.running.holders import Holder, Migration, Server
 from warre_blazar.domain.running.lease_states import Age, ClaimState, State, Statuses, Summary
 from warre_blazar.domain.running.wanted import (
     HostUse,
@@ -97,6 +98,11 @@ def aggregate(**changes: Any) -> NovaAggregate:
 
 def nova(flavors: Any = (), aggregates: Any = (), servers: Any = ()) -> NovaFacts:
     return NovaFacts(tuple(flavors), tuple(aggregates), tuple(servers))
+
+
+def server(reservation_id: str) -> Server:
+    flavor = backing_names.FLAVOR_PREFIX + reservation_id
+    return Server("server", "s1", PROJECT, flavor, {}, "ACTIVE", "a")
 
 
 def in_the_cloud(
@@ -241,7 +247,7 @@ def test_server_on_a_reservation_that_does_not_run_is_a_difference(
 ):
     backing = [flavor(), aggregate()] if status == "active" else WAITS.values()
     nova_flavor, nova_aggregate = backing
-    facts = nova([nova_flavor], [nova_aggregate], [NovaServer("server", ID)])
+    facts = nova([nova_flavor], [nova_aggregate], [server(ID)])
     assert kinds(in_the_cloud(booking(status), facts)) == expected
 
 
@@ -553,3 +559,68 @@ def test_only_deletions_need_yes():
         deletes = "delete" in rule.remedy or "removed" in rule.remedy
         if rule.needs is not Needs.PERSON and kind is not DifferenceKind.LEASE_STATE_LOST:
             assert deletes == (rule.needs is Needs.YES), kind
+
+
+def holder(**changes: Any) -> Holder:
+    return dataclasses.replace(Holder("server", "a", {CLASS: 1, "VCPU": 2}, server(ID)), **changes)
+
+
+def on_host(**changes: Any) -> OnHost:
+    start = START - datetime.timedelta(hours=1)
+    usual = OnHost(
+        reservation_id=ID,
+        shown_id=ID,
+        resource_type="flavor:slot",
+        flavor_id=None,
+        flavor_name=None,
+        project_id=PROJECT,
+        user_id="user",
+        lease_status="ACTIVE",
+        status="active",
+        instances=1,
+        start=start,
+        end=START + datetime.timedelta(hours=1),
+    )
+    return dataclasses.replace(usual, **changes)
+
+
+ORDINARY = dataclasses.replace(server(ID), flavor="m1", project_id="beta")
+LEFT = Migration("m", "server", "resize", "finished", "b")
+ROOM = {
+    "own server": (holder(), [on_host()], False),
+    "own unconfirmed resize": (holder(migration=LEFT), [on_host()], False),
+    "no reservation": (holder(), [], True),
+    "later reservation": (
+        holder(),
+        [on_host(status="pending", start=START + datetime.timedelta(minutes=5))],
+        True,
+    ),
+    "end is overdue": (holder(), [on_host(end=START)], False),
+    "ordinary": (holder(resources={"VCPU": 2}, server=ORDINARY), [on_host()], True),
+    "unknown": (holder(resources={"VCPU": 2}, server=None), [on_host()], True),
+    "whole host": (
+        holder(resources={"VCPU": 2}, server=ORDINARY),
+        [on_host(resource_type="physical:host", project_id="beta")],
+        False,
+    ),
+    "whole host of others": (
+        holder(resources={"VCPU": 2}, server=ORDINARY),
+        [on_host(resource_type="physical:host", project_id="gamma")],
+        True,
+    ),
+}
+
+
+@pytest.mark.parametrize("case", ROOM)
+def test_room_is_taken_by_who_has_no_reservation_there(case: str):
+    held, present, is_taken = ROOM[case]
+    found = list(taken_room.compare([held], {"a": taken_room.entitled(present, START)}, ()))
+    assert kinds(found) == [DifferenceKind.ROOM_TAKEN] * is_taken
+
+
+def test_room_on_a_host_that_is_not_reservable_is_nobodys_matter():
+    assert list(taken_room.compare([holder()], {}, ())) == []
+
+
+def test_holder_of_a_reservation_that_a_manager_works_on_is_left_alone():
+    assert list(taken_room.compare([holder()], {"a": taken_room.NOBODY}, {ID})) == []

@@ -91,6 +91,12 @@ def empty(db: Session, *, closed: bool = False) -> list[BookableHost]:
     return hosts
 
 
+def services(db: Session) -> dict[str, str]:
+    """The host names of the compute services of all hosts, by their hypervisor hostnames."""
+    query = sa.select(compute_hosts.c.hypervisor_hostname, compute_hosts.c.service_name)
+    return {hypervisor: service for hypervisor, service in db.execute(query) if hypervisor}
+
+
 def is_any_registered(db: Session) -> bool:
     """Whether Blazar has any host, be it reservable or not."""
     return db.execute(sa.select(compute_hosts.c.id).limit(1)).first() is not None

@@ -15,6 +15,7 @@ from warre_blazar.domain.audit.facts import (
 )
 from warre_blazar.domain.running import backing_names
 from warre_blazar.domain.running.backing import Note, Phase
+from warre_blazar.domain.running.holders import Holder
 from warre_blazar.domain.running.wanted import (
     NOTHING,
     Backing,
@@ -31,30 +32,45 @@ from warre_blazar.domain.wording import counted
 ACTIVE = "active"
 
 
-def actual(nova: NovaFacts | None, placement: PlacementFacts | None) -> dict[str, Backing]:
+def actual(
+    nova: NovaFacts | None, placement: PlacementFacts | None, held: Iterable[Holder] = ()
+) -> dict[str, Backing]:
     """What Nova and Placement hold for reservations, by the reservation's id.
 
     :param nova: None: Nova couldn't be read, so its part of each backing is empty. The same is true
         of ``placement``.
+    :param held: who holds room on hosts.
     """
     parts: dict[str, dict[str, Any]] = defaultdict(dict)
     if nova is not None:
-        for flavor in nova.flavors:
-            parts[backing_names.of_flavor(flavor.name) or ""]["flavor"] = flavor
-        for aggregate in nova.aggregates:
-            parts[aggregate.name]["aggregate"] = aggregate
-        for server in nova.servers:
-            of_reservation = parts[server.reservation_id]
-            of_reservation["servers"] = of_reservation.get("servers", frozenset()) | {server.id}
+        _add_nova(parts, nova)
     if placement is not None:
-        for name in placement.classes:
-            parts[backing_names.of_class(name) or ""]["resource_class"] = name
-        for provider, inventories in placement.providers.items():
-            for name, inventory in inventories.items():
-                offered = parts[backing_names.of_class(name) or ""].setdefault("inventories", {})
-                offered[provider] = inventory
+        _add_placement(parts, placement)
+    for holder in held:
+        for reservation_id in holder.reservation_ids:
+            of_reservation = parts[reservation_id]
+            of_reservation["holders"] = (*of_reservation.get("holders", ()), holder)
     parts.pop("", None)
     return {reservation_id: Backing(**found) for reservation_id, found in parts.items()}
+
+
+def _add_nova(parts: dict[str, dict[str, Any]], nova: NovaFacts) -> None:
+    for flavor in nova.flavors:
+        parts[backing_names.of_flavor(flavor.name) or ""]["flavor"] = flavor
+    for aggregate in nova.aggregates:
+        parts[aggregate.name]["aggregate"] = aggregate
+    for server in nova.servers:
+        of_reservation = parts[server.reservation_id or ""]
+        of_reservation["servers"] = of_reservation.get("servers", frozenset()) | {server.id}
+
+
+def _add_placement(parts: dict[str, dict[str, Any]], placement: PlacementFacts) -> None:
+    for name in placement.classes:
+        parts[backing_names.of_class(name) or ""]["resource_class"] = name
+    for provider, inventories in placement.providers.items():
+        for name, inventory in inventories.items():
+            offered = parts[backing_names.of_class(name) or ""].setdefault("inventories", {})
+            offered[provider] = inventory
 
 
 #: By the step that mends a difference, the kind of the difference.
@@ -172,7 +188,9 @@ def _present(reservation_id: str, backing: Backing) -> Iterator[str]:
         yield f"aggregate {backing.aggregate.id}"
     yield from (f"server {server_id}" for server_id in sorted(backing.servers or ()))
     if backing.resource_class or backing.inventories:
-        yield f"resource class {backing_names.resource_class(reservation_id)}"
+        by = "; ".join(map(str, backing.holders))
+        name = f"resource class {backing_names.resource_class(reservation_id)}"
+        yield f"{name}, held by {by}" if by else name
 
 
 _MOST = 5

@@ -185,6 +185,14 @@ class DifferenceKind(enum.Enum):
         "Make the host reservable again, or move the reservation.",
         Needs.PERSON,
     )
+    ROOM_TAKEN = DifferenceRule(
+        "Somebody holds room on a reservable host without a reservation that is there now. Servers "
+        "of reservations may get 'No valid host' there.",
+        "A finished resize or cold migration is confirmed, which frees what the server had before. "
+        "A server of a preemptible Nova flavor is deleted. Anybody else is only named: move or "
+        "delete the server, or delete what Placement holds for a server that is gone.",
+        Needs.YES,
+    )
     CLASS_MISSING = DifferenceRule(
         "A reservation's resource class is missing.",
         _MAKE_AGAIN,

@@ -11,6 +11,7 @@ from warre_blazar.domain.hosts.bookable_host import BookableHost
 from warre_blazar.domain.hosts.provider_trees import ProviderTree
 from warre_blazar.domain.running import lease_states
 from warre_blazar.domain.running.backing import Note
+from warre_blazar.domain.running.holders import Server, Taken
 from warre_blazar.domain.running.wanted import HostUse, NovaAggregate, NovaFlavor
 from warre_blazar.domain.timeline import Span
 
@@ -108,20 +109,12 @@ class WithoutBooking:
 
 
 @dataclasses.dataclass(frozen=True)
-class NovaServer:
-    """A server that was booted on a reservation's Nova flavor, and the id of the reservation."""
-
-    id: str
-    reservation_id: str
-
-
-@dataclasses.dataclass(frozen=True)
 class NovaFacts:
-    """What Nova holds for reservations."""
+    """What Nova holds for reservations, and all servers."""
 
     flavors: tuple[NovaFlavor, ...]
     aggregates: tuple[NovaAggregate, ...]
-    servers: tuple[NovaServer, ...]
+    servers: tuple[Server, ...]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -136,6 +129,8 @@ class PlacementFacts:
     #: By hypervisor hostname, the providers of each reservable host, without those that Blazar has
     #: made. Hosts that couldn't be read are left out.
     trees: Mapping[str, ProviderTree] = dataclasses.field(default_factory=dict)
+    #: What is taken of each registered host, by hypervisor hostname.
+    taken: Mapping[str, Taken] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True)

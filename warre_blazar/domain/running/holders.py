@@ -126,6 +126,11 @@ class Holder:
         """Whether the confirmation of a resize or a cold migration frees what is held."""
         return self.migration is not None and self.migration.is_confirmable
 
+    @property
+    def is_preemptible(self) -> bool:
+        """Whether it may be deleted when somebody has reserved its room."""
+        return self.server is not None and self.server.is_preemptible
+
     def __str__(self) -> str:
         """Who holds the room, for logs and operators."""
         if self.server is None and self.migration is None:
@@ -134,7 +139,7 @@ class Holder:
         if self.server is not None:
             server = self.server
             told += f" ({server.name}, {server.status}, project {server.project_id}"
-            told += f", Nova flavor {server.flavor})"
+            told += f", Nova flavor {server.flavor}{', preemptible' * server.is_preemptible})"
         told += f" on {self.host}"
         if self.is_confirmable:
             return f"{told}, which was moved away, but whose move isn't confirmed"
@@ -182,3 +187,8 @@ def of_class(taken: Taken, name: str) -> Taken:
         for consumer, resources in taken.items()
         if resources.get(name)
     }
+
+
+def units(holders: Iterable[Holder], name: str) -> int:
+    """How many units of a resource class are held."""
+    return sum(holder.resources.get(name, 0) for holder in holders)

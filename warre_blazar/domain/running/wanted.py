@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Self
 from warre_blazar.domain.flavors.flavor import Shape
 from warre_blazar.domain.running import backing_names
 from warre_blazar.domain.running.backing import Note, Phase
+from warre_blazar.domain.running.holders import Holder
 
 
 @dataclasses.dataclass(frozen=True)
@@ -68,6 +69,8 @@ class Backing:
     inventories: Mapping[str, Mapping[str, Any]] = dataclasses.field(default_factory=dict)
     #: The ids of servers. None: there may be any servers on the Nova flavor.
     servers: frozenset[str] | None = frozenset()
+    #: Who holds units of the resource class. Nobody is looked for before there is a reason to.
+    holders: tuple[Holder, ...] = ()
 
     #: As in ``Bounds``. The bounds of a backing that is known exactly are the backing itself.
     anywhere: ClassVar = False
@@ -206,8 +209,8 @@ class Do(enum.IntEnum):
 
     #: (id of a Nova flavor, id of a project)
     REVOKE = enum.auto()
-    #: All servers of a Nova flavor, however many there are. (a NovaFlavor)
-    DELETE_SERVERS = enum.auto()
+    #: Of all servers of a Nova flavor, and of moves away from it. (a NovaFlavor)
+    FREE_ROOM = enum.auto()
     #: (id of a server)
     DELETE_SERVER = enum.auto()
     #: With all of its inventories. (name of a class)
@@ -271,7 +274,7 @@ def in_nova(there: Known, to: Known) -> Iterator[Step]:
         for project_id in sorted(has.projects - allowed):
             yield Step(Do.REVOKE, (has.id, project_id), project_id)
         if has.projects and not allowed and there.most.servers is None:
-            yield Step(Do.DELETE_SERVERS, (has,))
+            yield Step(Do.FREE_ROOM, (has,))
         if may is None:
             yield Step(Do.REMOVE_FLAVOR, (has.id,))
     for server_id in sorted(there.most.servers or ()) if not allowed else ():

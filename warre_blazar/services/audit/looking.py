@@ -2,6 +2,7 @@
 
 import dataclasses
 import datetime
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent import futures
 from typing import TypeVar
@@ -11,10 +12,10 @@ from sqlalchemy.orm import Session
 from warre_blazar import times, warre_import
 from warre_blazar.db import audit, maintenance, session
 from warre_blazar.db.booking import promises
-from warre_blazar.db.hosts import reservable_hosts
+from warre_blazar.db.hosts import host_marks, reservable_hosts
 from warre_blazar.db.messages import deliveries
 from warre_blazar.db.running import leases as lease_rows
-from warre_blazar.domain.audit import cloud_side, overselling, table_side
+from warre_blazar.domain.audit import cloud_side, overselling, table_side, taken_room
 from warre_blazar.domain.audit.differences import Difference, DifferenceKind
 from warre_blazar.domain.audit.facts import (
     Booking,
@@ -27,11 +28,13 @@ from warre_blazar.domain.audit.facts import (
     SeenLease,
     WithoutBooking,
 )
+from warre_blazar.domain.audit.taken_room import Entitled
 from warre_blazar.domain.hosts import provider_trees
 from warre_blazar.domain.running import lease_states
+from warre_blazar.domain.running.holders import Holder
 from warre_blazar.domain.running.lease import END_EVENT, START_EVENT, Lease
 from warre_blazar.errors import exceptions
-from warre_blazar.openstack import host_trees, nova, placement, trusts
+from warre_blazar.openstack import holders, host_trees, nova, placement, trusts
 
 T = TypeVar("T")
 _Patience = Callable[[int], float]
@@ -76,14 +79,16 @@ def look(now: datetime.datetime, patience: _Patience, neighbors: StockTypes) -> 
     """
     with session.reader() as db:
         hosts = [KnownHost.of(host) for host in reservable_hosts.empty(db)]
+        services = reservable_hosts.services(db)
     away: dict[str, str] = {}
     with futures.ThreadPoolExecutor(3) as pool:
         nova_answer = pool.submit(_nova)
-        placement_answer = pool.submit(_placement, [host.hypervisor for host in hosts])
+        placement_answer = pool.submit(_placement, [host.hypervisor for host in hosts], services)
         keystone_answer = pool.submit(trusts.of_service_user)
     answers = _Answers(
         _result(nova_answer, away), _result(placement_answer, away), _result(keystone_answer, away)
     )
+    held = _held(answers, services, away)
     with session.reader() as db:
         read_leases = lease_rows.read(db, lease_rows.unsettled(db, now))
         leases = [_seen(lease, now, patience) for lease in read_leases]
@@ -105,7 +110,8 @@ def look(now: datetime.datetime, patience: _Patience, neighbors: StockTypes) -> 
             *table_side.orphan_events(audit.orphan_event_count(db)),
             *table_side.lost_notices(deliveries.given_up(db)),
             *_oversold(db, now, hosts, answers.placement),
-            *_in_the_cloud(db, now, bookings, left_alone, answers),
+            *_in_the_cloud(db, now, bookings, left_alone, answers, held),
+            *taken_room.compare(held, entitled(db, now, hosts), left_alone),
         ]
     return Sight(found, away)
 
@@ -124,19 +130,43 @@ def _nova() -> NovaFacts:
     return NovaFacts(
         nova.flavors_of_reservations(),
         nova.aggregates_of_reservations(),
-        nova.servers_of_reservations(),
+        nova.servers(),
     )
 
 
-def _placement(hypervisors: Sequence[str]) -> PlacementFacts:
+def _placement(hypervisors: Sequence[str], registered: Collection[str]) -> PlacementFacts:
     trees = {
         hypervisor: tuple(provider_trees.bookable(provider) for provider in tree)
         for hypervisor, tree in host_trees.trees(hypervisors).items()
         if not isinstance(tree, exceptions.WarreError)
     }
     return PlacementFacts(
-        placement.classes_of_reservations(), placement.providers(hypervisors), trees
+        placement.classes_of_reservations(),
+        placement.providers(hypervisors),
+        trees,
+        holders.taken(registered),
     )
+
+
+def _held(answers: _Answers, services: Mapping[str, str], away: dict[str, str]) -> list[Holder]:
+    """Who holds room on hosts. Nobody, if Nova or Placement couldn't be read."""
+    if answers.nova is None or answers.placement is None:
+        return []
+    try:
+        return holders.name_all(answers.placement.taken, services, answers.nova.servers)
+    except exceptions.WarreError as error:
+        away[str(error.detail.get("service", "A service"))] = error.message
+        return []
+
+
+def entitled(
+    db: Session, now: datetime.datetime, hosts: Sequence[KnownHost]
+) -> dict[str, Entitled]:
+    """Who may hold room now on each of these hosts, by hypervisor hostname."""
+    present = defaultdict(list)
+    for host_id, each in host_marks.on_hosts(db):
+        present[host_id].append(each)
+    return {host.hypervisor: taken_room.entitled(present[host.id], now) for host in hosts}
 
 
 def _halted(db: Session, now: datetime.datetime, neighbors: StockTypes) -> list[HaltedLease]:
@@ -169,9 +199,10 @@ def _in_the_cloud(
     bookings: Sequence[Booking],
     left_alone: set[str],
     answers: _Answers,
+    held: Sequence[Holder],
 ) -> Iterator[Difference]:
     """Compare reservations and leases with what Nova, Placement and Keystone have."""
-    seen = cloud_side.actual(answers.nova, answers.placement)
+    seen = cloud_side.actual(answers.nova, answers.placement, held)
     services = zip(cloud_side.BOTH, (answers.nova, answers.placement), strict=True)
     sides = [side for side, facts in services if facts is not None]
     yield from cloud_side.compare(bookings, seen, sides)

@@ -11,17 +11,18 @@ from sqlalchemy.orm import Session
 from warre_blazar import timer
 from warre_blazar.db import audit, flavors, session
 from warre_blazar.db.booking import instance_reservations, promises, reservations
-from warre_blazar.db.hosts import allocations
+from warre_blazar.db.hosts import allocations, reservable_hosts
 from warre_blazar.db.running import backings, lease_writes, leases
 from warre_blazar.domain.audit import cloud_side
 from warre_blazar.domain.audit.cloud_side import Remedy
 from warre_blazar.domain.audit.differences import Difference, DifferenceKind
-from warre_blazar.domain.audit.facts import Booking, HaltedLease
+from warre_blazar.domain.audit.facts import Booking, HaltedLease, KnownHost
 from warre_blazar.domain.booking.reservation import Reservation
 from warre_blazar.domain.running import backing_names, lease_states
+from warre_blazar.domain.running.holders import Holder, HolderKind
 from warre_blazar.domain.running.lease_states import Action
 from warre_blazar.errors import exceptions
-from warre_blazar.openstack import trusts
+from warre_blazar.openstack import holders, nova, trusts
 from warre_blazar.services.audit import looking
 from warre_blazar.services.running import backing, repair
 
@@ -33,6 +34,11 @@ _OVER = "deleted"
 _NOBODY = "unknown"
 
 _CHANGED = "What was found has changed meanwhile; run the audit again"
+_NOT_OURS = "Only a person can decide what becomes of it: {holder}"
+
+
+class _ForAPerson(Exception):
+    """There is no remedy for this difference of its kind."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,6 +66,8 @@ class Mender:
                 self._remedies.get(difference.kind, Mender._step)(self, difference)
             except exceptions.WarreError as error:
                 failures[difference.key] = error.message
+            except _ForAPerson as error:
+                failures[difference.key] = str(error)
             except session.RowChanged:
                 failures[difference.key] = _CHANGED
             else:
@@ -186,6 +194,29 @@ class Mender:
             flavor_id = nova_flavor or noted or backing_names.nova_flavor_id(reservation_id)
             backings.note_removal(db, reservation_id, _NOBODY, flavor_id, self.now())
 
+    def _room_taken(self, difference: Difference) -> None:
+        """Free the room that somebody holds without a reservation, if nobody needs what is there.
+
+        :raises _ForAPerson: it isn't ours to move or delete.
+        """
+        seen: Holder = difference.details
+        with session.reader() as db:
+            services = reservable_hosts.services(db)
+            hosts = [KnownHost.of(host) for host in reservable_hosts.empty(db)]
+            entitled = looking.entitled(db, self.now(), hosts).get(seen.host)
+        if entitled is None or seen.host not in services:
+            raise session.RowChanged
+        now = holders.of_hosts({seen.host: services[seen.host]})[seen.host]
+        holder = next((each for each in now if each.consumer == seen.consumer), None)
+        if holder is None or entitled.has(holder):
+            return
+        if holder.is_confirmable:
+            nova.confirm_move(str(holder.server_id))
+        elif holder.kind is HolderKind.SERVER and holder.is_preemptible:
+            nova.delete_server(str(holder.server_id))
+        else:
+            raise _ForAPerson(_NOT_OURS.format(holder=holder))
+
     def _unused_trusts(self, difference: Difference) -> None:
         self.sleep(self.trust_grace)
         with session.writer() as db:
@@ -204,6 +235,7 @@ class Mender:
         DifferenceKind.NOTE_WRONG: _aggregate_id,
         DifferenceKind.NOT_OPENED: _open,
         DifferenceKind.LEFTOVER: _leftover,
+        DifferenceKind.ROOM_TAKEN: _room_taken,
         DifferenceKind.TRUSTS_UNUSED: _unused_trusts,
     }
 

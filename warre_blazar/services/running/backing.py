@@ -22,7 +22,7 @@ from oslo_log import log as logging
 from oslo_utils import timeutils
 from sqlalchemy.orm import Session
 
-from warre_blazar import texts, timer, times
+from warre_blazar import texts, times
 from warre_blazar.db import session
 from warre_blazar.db.booking import instance_reservations, reservations
 from warre_blazar.db.hosts import allocations
@@ -41,7 +41,6 @@ from warre_blazar.domain.running.wanted import (
     HostUse,
     Moment,
     NovaAggregate,
-    NovaFlavor,
     Step,
     between,
     noted,
@@ -51,7 +50,7 @@ from warre_blazar.domain.running.wanted import (
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import nova, placement
 from warre_blazar.services.messages import notifications
-from warre_blazar.services.running import preemptible
+from warre_blazar.services.running import preemptible, room
 
 LOG = logging.getLogger(__name__)
 
@@ -90,7 +89,7 @@ def carry_out(todo: Iterable[Step], patience: float = 0) -> None:
     :raises ServiceUnavailable, ServiceRefused: the steps that remain can be carried out later.
     """
     gone: list[exceptions.HostsGone] = []
-    calls = _CALLS | {Do.DELETE_SERVERS: functools.partial(_delete_servers, patience=patience)}
+    calls = _CALLS | {Do.FREE_ROOM: functools.partial(room.free, patience=patience)}
     # When this block is left, no request is under way any more.
     with futures.ThreadPoolExecutor(_AT_ONCE) as pool:
         for is_side_by_side, group in itertools.groupby(todo, lambda s: s.do in _SIDE_BY_SIDE):
@@ -124,41 +123,17 @@ def note_aggregate(db: Session, reservation_id: str, aggregate_id: int) -> None:
 def _remove_class(name: str) -> None:
     try:
         placement.remove_class(name)
-    except exceptions.ServiceRefused:
-        remove_hidden_servers(backing_names.of_class(name))
-        raise
+    except exceptions.ServiceRefused as error:
+        held = room.release(str(backing_names.of_class(name)))
+        who = "; ".join(map(str, held))
+        said = texts.services.REFUSAL(said=f"{error.message} {name} is held by {who}")
+        raise exceptions.ServiceRefused(placement.SERVICE, said) if held else error from error
 
 
 def _add_hosts(aggregate: NovaAggregate, hosts: Sequence[str]) -> None:
     """Add hosts to an aggregate, and take the preemptible servers off them."""
     preemptible.clear(hosts)
     nova.add_hosts(aggregate, hosts)
-
-
-def _delete_servers(flavor: NovaFlavor, patience: float) -> None:
-    """Delete all servers of a Nova flavor, and wait until they are gone."""
-    deadline = timer.now() + patience
-    wait = times.DELETION_FIRST_POLL
-    requested: set[str] = set()
-    while servers := nova.servers_on(flavor.id):
-        for server in servers:
-            # Nova may refuse a deletion, for example while the server is being built. A deletion
-            # may also fail. So if a server stays, its deletion is requested again. This isn't done
-            # at each poll, because so many requests would keep Nova busier than the deletions
-            # themselves.
-            if server not in requested and patience:
-                nova.delete_server(server)
-            elif server not in requested or wait >= times.DELETION_LONGEST_POLL:
-                nova.delete_again(server)
-        requested.update(servers)
-        if timer.now() + wait > deadline:
-            raise exceptions.InvalidState(
-                texts.refusals.SERVERS_REMAIN(
-                    servers=len(servers), reservation=backing_names.of_flavor(flavor.name)
-                )
-            )
-        timer.sleep(wait)
-        wait = min(wait * 2, times.DELETION_LONGEST_POLL)
 
 
 _CALLS: dict[Do, Callable[..., None]] = {
@@ -426,7 +401,7 @@ def evict(reservation_id: str, patience: float) -> None:
     try:
         note = session.change(_half_close, reservation_id)
         if note is not None:
-            first = [step for step in _removal(note) if step.do in (Do.REVOKE, Do.DELETE_SERVERS)]
+            first = [step for step in _removal(note) if step.do in (Do.REVOKE, Do.FREE_ROOM)]
             carry_out(first, patience)
     except exceptions.WarreError as error:
         LOG.warning("Servers of reservation %s will be deleted later: %s", reservation_id, error)
@@ -443,7 +418,7 @@ def remove_hidden_servers(reservation_id: str | None) -> None:
     If a Nova flavor is deleted after a server was booted on it, Nova doesn't find the server by the
     flavor any more. This is so even if the flavor is made again.
     """
-    for server in nova.servers_of_reservations():
+    for server in nova.servers():
         if server.reservation_id == reservation_id:
             LOG.warning("Deleting server %s of reservation %s", server.id, reservation_id)
             nova.delete_again(server.id)
@@ -490,9 +465,9 @@ def delete_late_servers(now: datetime.datetime) -> None:
 
     :raises ServiceUnavailable, ServiceRefused: the next call deletes the rest.
     """
-    servers = nova.servers_of_reservations(changed_since=now - times.LATE_SERVERS_WITHIN)
+    servers = nova.servers(changed_since=now - times.LATE_SERVERS_WITHIN)
     with session.reader() as db:
-        over = backings.over(db, {server.reservation_id for server in servers})
+        over = backings.over(db, {s.reservation_id for s in servers if s.reservation_id})
     for server in servers:
         if server.reservation_id in over:
             LOG.warning("Deleting late server %s of %s", server.id, server.reservation_id)

@@ -104,7 +104,7 @@ class ModelCloud:
     def _delete_server(self, server_id: str) -> None:
         self._set(servers=(self.backing.servers or frozenset()) - {server_id})
 
-    def _delete_servers(self, flavor: NovaFlavor) -> None:
+    def _free_room(self, flavor: NovaFlavor) -> None:
         self._set(servers=frozenset())
 
 

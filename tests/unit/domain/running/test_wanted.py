@@ -200,7 +200,7 @@ def test_project_gets_access_last_and_loses_it_first(
     removal = steps(noted(note, held), NOTHING)
     kinds = [step.do for step in removal]
     if Do.REVOKE in kinds:
-        assert kinds[:2] == [Do.REVOKE, Do.DELETE_SERVERS]
+        assert kinds[:2] == [Do.REVOKE, Do.FREE_ROOM]
 
 
 def test_start_sends_no_request_about_what_was_made_ahead():
