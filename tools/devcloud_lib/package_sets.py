@@ -48,8 +48,8 @@ _2026_1 = PackageSet(
 )
 _SERVICES = ("blazar-nova", "glance", "keystone", "neutron", "nova", "openstack-placement")
 #: Of the services, it has the newest versions that work with the constraints. Nova and Neutron are
-#: still those of 2026.1. Nova 34 needs a newer keystoneauth1. Neutron 29 imports pyroute2, which only
-#: a newer os-vif brings.
+#: still those of 2026.1. Nova 34 needs a newer keystoneauth1. Neutron 29 imports pyroute2, which
+#: only a newer os-vif brings.
 MASTER = PackageSet(
     "master",
     "blazar==18.*",
