@@ -25,6 +25,17 @@ _NOVA_FILTERS = [
     "ServerGroupAntiAffinityFilter",
     "ServerGroupAffinityFilter",
 ]
+#: Filters that may refuse hosts on which a reservation has room. No booking knows their rules.
+_BLIND_FILTERS = frozenset(
+    {
+        *("AggregateImagePropertiesIsolation", "AggregateIoOpsFilter"),
+        *("AggregateNumInstancesFilter", "AggregateTypeAffinityFilter", "IoOpsFilter"),
+        *("IsolatedHostsFilter", "MetricsFilter", "NumInstancesFilter"),
+    }
+)
+
+
+_FILTERS = cfg.ListOpt("enabled_filters", default=_NOVA_FILTERS)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -68,6 +79,10 @@ def _same_devices(value: bool, _nova: cfg.ConfigOpts) -> bool:
     return value == ours.pci_in_placement or not ours.pci_alias
 
 
+def _no_aggregates_needed(value: bool, nova: cfg.ConfigOpts) -> bool:
+    return not (value and nova.scheduler.limit_tenants_to_placement_aggregate)
+
+
 def _no_ignored_limits(value: str, nova: cfg.ConfigOpts) -> bool:
     return value != "ignore" or nova.quota.driver != _UNIFIED
 
@@ -75,7 +90,7 @@ def _no_ignored_limits(value: str, nova: cfg.ConfigOpts) -> bool:
 EXPECTATIONS: tuple[Expectation, ...] = (
     Expectation(
         "filter_scheduler",
-        cfg.ListOpt("enabled_filters", default=_NOVA_FILTERS),
+        _FILTERS,
         lambda value, _: "BlazarFilter" in value,
         "servers without a reservation are booted on hosts that are registered in Blazar",
         "add BlazarFilter",
@@ -105,7 +120,7 @@ EXPECTATIONS: tuple[Expectation, ...] = (
         _FILTER,
         cfg.BoolOpt("allow_preemptibles", default=False),
         _no_preemptibles,
-        "preemptible servers take the room that is booked, and aren't deleted for it",
+        "preemptible servers come onto hosts while reservations run there, and take what is booked",
         "set it to false, or set preemptible_aggregate to an aggregate without hosts for flavors",
     ),
     Expectation(
@@ -115,6 +130,21 @@ EXPECTATIONS: tuple[Expectation, ...] = (
         "while a project has a running reservation, its other servers can only be booted on the "
         "reservation's hosts",
         "set it to false",
+    ),
+    Expectation(
+        "scheduler",
+        cfg.BoolOpt("placement_aggregate_required_for_tenants", default=False),
+        _no_aggregates_needed,
+        "projects without an aggregate of their own can boot no server, not even on a reservation",
+        "set it to false",
+    ),
+    Expectation(
+        "DEFAULT",
+        cfg.IntOpt("reclaim_instance_interval", default=0),
+        lambda value, _: value <= 0,
+        "a server that its user has deleted keeps its place and its room until this time is over, "
+        "even after the end of its reservation",
+        "set it to 0",
     ),
     Expectation(
         "quota",
@@ -146,7 +176,32 @@ EXPECTATIONS: tuple[Expectation, ...] = (
         lambda value, _: not value,
         "servers of a reservation on hosts of another zone can only be booted with "
         "--availability-zone",
-        "leave it out, or tell users the zones",
+        "leave it out, or tell users to pass the zone that reservation show names",
+        is_vital=False,
+    ),
+    Expectation(
+        "cinder",
+        cfg.BoolOpt("cross_az_attach", default=True),
+        lambda value, _: value,
+        "servers can only use volumes of the zone that their reservation's hosts are in",
+        "leave it at true, or tell users to make volumes in the zone that reservation show names",
+        is_vital=False,
+    ),
+    Expectation(
+        "scheduler",
+        cfg.BoolOpt("query_placement_for_routed_network_aggregates", default=False),
+        lambda value, _: not value,
+        "servers with a port in a routed network can't be booted on hosts outside of its segment",
+        "set it to false, or give flavors a zone whose hosts are all in the same segments",
+        is_vital=False,
+    ),
+    Expectation(
+        "filter_scheduler",
+        _FILTERS,
+        lambda value, _: not _BLIND_FILTERS.intersection(value),
+        "some of these filters may refuse hosts on which a reservation has room: "
+        f"{', '.join(sorted(_BLIND_FILTERS))}",
+        "leave these filters out",
         is_vital=False,
     ),
 )

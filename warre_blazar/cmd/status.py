@@ -31,8 +31,8 @@ _NOVA_FILES = cfg.MultiStrOpt(
     "nova-conf",
     default=[],
     metavar="PATH",
-    help="A configuration file of nova-scheduler, whose options are checked too. Can be repeated; "
-    "later files win, as in Nova.",
+    help="A configuration file of nova-scheduler or of Nova's API, whose options are checked too. "
+    "Can be repeated; later files win, as in Nova.",
 )
 
 _RABBIT = "oslo_messaging_rabbit"

@@ -24,16 +24,23 @@ VITAL = {
     "[quota]\ndriver = nova.quota.UnifiedLimitsDriver\n"
     "unified_limits_resource_strategy = ignore": "strategy is ignore:",
     "[filter_scheduler]\npci_in_placement = true": "pci_in_placement is True:",
+    "[DEFAULT]\nreclaim_instance_interval = 60": "reclaim_instance_interval is 60:",
 }
 OTHERS = {
     "[scheduler]\nenable_isolated_aggregate_filtering = true": "filtering is True:",
     "[DEFAULT]\ndefault_schedule_zone = az1": "default_schedule_zone is az1:",
+    "[cinder]\ncross_az_attach = false": "cross_az_attach is False:",
+    "[scheduler]\nquery_placement_for_routed_network_aggregates = 1": "aggregates is True:",
+    "[filter_scheduler]\nenabled_filters = BlazarFilter,IoOpsFilter": "Filter,IoOpsFilter:",
 }
 HARMLESS = [
     "[quota]\nunified_limits_resource_strategy = ignore",
     "[quota]\ndriver = nova.quota.UnifiedLimitsDriver",
     "[blazar:physical:host]\nallow_preemptibles = true\npreemptible_aggregate = other",
+    "[scheduler]\nplacement_aggregate_required_for_tenants = true",
 ]
+
+PAGE = pathlib.Path(__file__).parents[3] / "doc/source/nova-options.rst"
 
 
 @pytest.fixture
@@ -90,3 +97,19 @@ def test_devices_are_compared_only_if_there_are_aliases(read, conf: config_fixtu
 def test_file_that_is_not_there_is_an_error(conf: config_fixture.Config):
     with pytest.raises(cfg.Error, match="nowhere"):
         nova_options.read(["/nowhere/nova.conf"])
+
+
+def test_aggregates_of_projects_are_needed_only_with_another_option(read):
+    found = read(
+        "[scheduler]\nlimit_tenants_to_placement_aggregate = true\n"
+        "placement_aggregate_required_for_tenants = true"
+    )
+    assert ["aggregate is True:" in found.vital[0], "tenants is True:" in found.vital[1]] == [
+        True,
+        True,
+    ]
+
+
+@pytest.mark.parametrize("expected", nova_options.EXPECTATIONS, ids=lambda e: e.option.dest)
+def test_page_names_the_option(expected: nova_options.Expectation):
+    assert f"``[{expected.group}] {expected.option.dest}``" in " ".join(PAGE.read_text().split())
