@@ -295,6 +295,12 @@ PREEMPTIBLE_FLAVORS_KEPT = 300
 #: :longer: The log warns later.
 #: :shorter: The log warns of servers whose deletion takes long.
 PREEMPTIBLE_GONE_WITHIN = 2 * MINUTE
+#: Preemptible servers are warned this long before a reservation begins on their host. With no time,
+#: they aren't warned.
+#: :longer: Servers are warned of reservations that may still change.
+#: :shorter: Servers have less time to save what they have computed.
+#: :option: ``[warre] preemption_warning_minutes``
+PREEMPTION_WARNED = NO_TIME
 #: The longest time before a start at which preemptible servers can be warned.
 #: :longer: Sites can warn earlier, of reservations that may still change.
 #: :shorter: Sites can't give such servers much time.

@@ -160,7 +160,7 @@ OPTS: list[cfg.Opt] = [
     ),
     cfg.IntOpt(
         "preemption_warning_minutes",
-        default=0,
+        default=times.PREEMPTION_WARNED // times.MINUTE,
         min=0,
         max=times.PREEMPTION_WARNING_LIMIT // times.MINUTE,
         help="Number of minutes before the start of a reservation at which preemptible servers on "
