@@ -62,6 +62,17 @@ USER_JUST_READ = 5.0
 #: :shorter: Keystone gets more requests.
 LIMITS_CACHED_FOR = 30.0
 
+#: A request to the credits service waits this long for the connection, and again for its answer.
+#: :longer: If the service hangs, users wait longer for their booking or its refusal. A booking
+#:     sends up to three requests, and is answered within ``[DEFAULT] rpc_response_timeout``.
+#: :shorter: A service that is only slow counts as away.
+#: :option: ``[enforcement] credits_timeout``
+CREDITS_TIMEOUT = 10 * SECOND
+#: The largest value in the option ``credits_timeout``.
+#: :longer: A booking takes longer than its user is answered.
+#: :shorter: Sites with a slow service can't wait for it.
+CREDITS_TIMEOUT_LIMIT = MINUTE
+
 # Requests to the API
 
 #: The API waits this long until it can read what a manager has written. In a Galera cluster, the
@@ -459,6 +470,15 @@ OUTBOX_TIDIED_EVERY = 60
 #: :longer: The table of these numbers grows.
 #: :shorter: An address may get more messages in an hour than its limit.
 MESSAGE_COUNTS_KEPT = 2 * HOUR
+#: A manager may take this long to book or change a lease that it has charged. If it takes longer,
+#: it has died, and other managers give back what the lease doesn't owe.
+#: :longer: If a manager dies, credits are given back later.
+#: :shorter: Credits of a booking that takes very long are given back, and charged again afterwards.
+CREDITS_LEFT_TO_REQUEST = 10 * MINUTE
+#: The charge of a lease that is just being changed is looked at again after this time.
+#: :longer: Credits are given back later.
+#: :shorter: The database gets more queries.
+CREDITS_LOOKED_AT_EVERY = 10 * SECOND
 #: A reservation is reminded of these times before its end.
 #: :longer: Reminders come earlier, when users may not know yet whether they need more time.
 #: :shorter: Users have less time to extend the reservation.

@@ -29,7 +29,7 @@ class Request:
 
 @dataclasses.dataclass(frozen=True)
 class Answer:
-    """A response. If ``body`` is None, it has no body."""
+    """A response. If ``body`` is None, it has no body. Bytes are sent as they are."""
 
     status: int
     body: Any = None
@@ -73,6 +73,12 @@ class Fault:
             return False
         self.seen += 1
         return self.first <= self.seen < self.first + self.times
+
+
+def _encoded(body: Any) -> bytes:
+    if body is None:
+        return b""
+    return body if isinstance(body, bytes) else json.dumps(body).encode()
 
 
 class _Server(ThreadingHTTPServer):
@@ -127,7 +133,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.connection.shutdown(socket.SHUT_RDWR)
 
     def _send(self, answer: Answer) -> None:
-        text = b"" if answer.body is None else json.dumps(answer.body).encode()
+        text = _encoded(answer.body)
         self.send_response(answer.status)
         for name, value in {"Content-Type": "application/json", **answer.headers}.items():
             self.send_header(name, value)

@@ -13,7 +13,7 @@ from oslo_messaging import opts as messaging_opts
 import warre_blazar
 from tests.time_numbers import SPOKEN
 from warre_blazar import times
-from warre_blazar.conf import messages, warre
+from warre_blazar.conf import enforcement, messages, warre
 
 DOC = pathlib.Path(warre_blazar.__file__).parents[1] / "doc/source"
 EXTENSION = DOC / "_ext/times_table.py"
@@ -134,7 +134,13 @@ def test_manual_prints_the_table(page: str) -> None:
 
 
 OPTIONS = {
-    f"[{group.GROUP}] {option.name}": option for group in (warre, messages) for option in group.OPTS
+    f"[{group}] {option.name}": option
+    for group, options in (
+        (warre.GROUP, warre.OPTS),
+        (messages.GROUP, messages.OPTS),
+        (enforcement.GROUP, enforcement.CREDITS),
+    )
+    for option in options
 }
 
 

@@ -28,6 +28,7 @@ _MANAGER = ("conflict", "no_answer", "not_found", "refused", "service_refused", 
 _BOOKABLE = (
     "after_flavor_end",
     "before_flavor_start",
+    "credits_refused",
     "flavor_inactive",
     "flavor_not_accessible",
     "hosts_exhausted",

@@ -121,7 +121,7 @@ class Checks(upgradecheck.UpgradeCommands):
         """
         named = cfg.CONF.enforcement.enabled_filters
         if enabling.PLUGIN not in cfg.CONF.manager.plugins:
-            unused = sorted(set(enforcement.FILTERS) & set(named))
+            unused = sorted(set(enforcement.NAMES) & set(named))
             also = f", but [enforcement] enabled_filters names {', '.join(unused)}"
             return Result(
                 _FAILURE, f"[manager] plugins lacks {enabling.PLUGIN}{also if unused else ''}."

@@ -46,7 +46,8 @@ sa.Index("ix_warre_snapshots_told", snapshots.c.told, snapshots.c.status)
 sa.Index("ix_warre_snapshots_next", snapshots.c.next_at)
 
 # What has happened, to reservations above all. The entries that ``is_logged`` are the reservations'
-# log: without their creation and deletion, which their own rows have. All others are only told.
+# log: without their creation and deletion, which their own rows have. All others are only told,
+# except the accounts of leases that a credits service charges (``db.credits``).
 log_entries = sa.Table(
     "warre_log",
     metadata,

@@ -10,15 +10,19 @@ from collections.abc import Sequence
 from blazar.enforcement import filters
 from oslo_config import cfg
 
+from warre_blazar.enforcement.credits import CreditsFilter
 from warre_blazar.enforcement.max_length import FlavorMaxLengthFilter
 from warre_blazar.enforcement.quota import ProjectQuotaFilter
 from warre_blazar.enforcement.strict_lease import StrictLeaseFilter
 from warre_blazar.site_rules import conditions
 
-_CLASSES = (StrictLeaseFilter, FlavorMaxLengthFilter, ProjectQuotaFilter)
+_USUAL = (StrictLeaseFilter, FlavorMaxLengthFilter, ProjectQuotaFilter)
+_CLASSES = (*_USUAL, CreditsFilter)
 
-#: The names of this package's filters in ``[enforcement] enabled_filters``.
-FILTERS = [cls.__name__ for cls in _CLASSES]
+#: The names of this package's filters that are enabled unless a site chooses among them.
+FILTERS = [cls.__name__ for cls in _USUAL]
+#: The names of all of this package's filters in ``[enforcement] enabled_filters``.
+NAMES = [cls.__name__ for cls in _CLASSES]
 
 
 def register() -> None:
@@ -53,5 +57,5 @@ def withdraw() -> None:
 
     Blazar doesn't start if the option names a filter that it doesn't find.
     """
-    left = [name for name in cfg.CONF.enforcement.enabled_filters if name not in FILTERS]
+    left = [name for name in cfg.CONF.enforcement.enabled_filters if name not in NAMES]
     cfg.CONF.set_override("enabled_filters", left, group="enforcement")

@@ -546,6 +546,18 @@ class QuotaExceeded(WarreError):
         super().__init__(refusals.QUOTA_EXCEEDED(exceeded=exceeded))
 
 
+class CreditsRefused(WarreError):
+    """The credits service refuses to charge the project.
+
+    :param said: the service's own words.
+    """
+
+    code = "credits_refused"
+
+    def __init__(self, said: str) -> None:
+        super().__init__(refusals.CREDITS(said=said))
+
+
 class LimitsNotRegistered(WarreError):
     """The operator hasn't registered the limits in Keystone.
 

@@ -117,6 +117,16 @@ def service_catalog() -> list[dict[str, Any]]:
     return list(token.service_catalog.catalog) if token.has_service_catalog() else []
 
 
+def service_token() -> str:
+    """A token of Blazar's service user, for a service that keystoneauth doesn't know.
+
+    :raises ServiceUnavailable: Keystone can't be reached.
+    :raises ServiceRefused: Keystone refuses the login.
+    """
+    with speaking_of("Keystone"):
+        return str(service_session().get_token())
+
+
 def public_url() -> str:
     """The URL of the v2 API of Blazar for people outside of the cloud, as the catalog has it.
 

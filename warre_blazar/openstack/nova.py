@@ -500,3 +500,13 @@ def count_servers() -> collections.Counter[str]:
         raise exceptions.ServiceUnavailable(_SERVICE, texts.services.CELL())
     owners = (backing_names.of_flavor(server["flavor"]["original_name"]) for server in servers)
     return collections.Counter(owner for owner in owners if owner)
+
+
+def flavor(flavor_id: str) -> dict[str, Any]:
+    """A Nova flavor with its extra specs, in the form in which Blazar records it.
+
+    :raises ServiceRefused: there is no such flavor.
+    """
+    with _nova(_SURVEY_MICROVERSION) as nova:
+        found: dict[str, Any] = nova.flavors.get(flavor_id).to_dict()
+    return {name: value for name, value in found.items() if name != "links"}

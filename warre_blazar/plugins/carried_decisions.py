@@ -42,6 +42,11 @@ def count() -> int:
     return len(_decisions.get() or ())
 
 
+def kept() -> tuple[BookingDecision, ...]:
+    """This request's decisions that aren't taken yet, in the order of its reservations."""
+    return tuple(_decisions.get() or ())
+
+
 def host(host_id: str) -> BookableHost | None:
     """A host as it was read for a decision of this request; None if no decision is carried."""
     chosen = (h for d in _decisions.get() or () if d.place for h in d.place.hosts)

@@ -17,11 +17,12 @@ from warre_blazar.errors import exceptions
 from warre_blazar.messengers import Messenger
 from warre_blazar.openstack.bus import Bus
 from warre_blazar.services.booking.through_manager import change
+from warre_blazar.services.credits.looking import CreditsChannel
 from warre_blazar.services.messages import messages, notifications
 from warre_blazar.services.messages.composing import MessageSite
 from warre_blazar.services.messages.delivery import Channel, Delivery
 from warre_blazar.services.messages.rendering import Templates
-from warre_blazar.site_rules import conditions
+from warre_blazar.site_rules import conditions, credits
 
 LOG = logging.getLogger(__name__)
 
@@ -37,6 +38,8 @@ def configured() -> list[Channel]:
         channels.append(notifications.ReservationNotifications(Bus()))
     if options.emit_warre_notifications:
         channels.append(notifications.WarreNotifications(Bus()))
+    if credits.is_enabled():
+        channels.append(CreditsChannel(credits.charging()))
     site = _site()
     for name in dict.fromkeys(options.messengers):
         channels.append(messages.MessageChannel(name, _messenger(name), site))

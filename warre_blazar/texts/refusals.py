@@ -142,6 +142,11 @@ QUOTA_EXCEEDED = Entry(
     "Quota exceeded for {exceeded:each}",
     each="{resource}: {asked:number} asked, {used:number} of {limit:number} used",
 )
+CREDITS = Entry(
+    "credits_refused",
+    "The credits service refuses the reservation: {said}. Ask for less or for a shorter time, or "
+    "ask the operator for more credits",
+)
 
 # Reservations
 RESERVATION_NOT_FOUND = Entry("reservation_not_found", "Reservation {reservation} doesn't exist")

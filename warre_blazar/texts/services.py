@@ -8,6 +8,7 @@ from warre_blazar.texts.entries import Entry
 #: The nouns of ``service`` that stand in sentences with their article.
 NOUNS = (
     "The API",
+    "The credits service",
     "The database",
     "The mail server",
     "The message bus",

@@ -70,6 +70,7 @@ SAMPLES = [
     exceptions.AccessExists("gpu", "p1"),
     exceptions.AccessNotFound("a1"),
     exceptions.InMaintenance(),
+    exceptions.CreditsRefused("Insufficient VCPU credits available"),
     exceptions.LimitsNotRegistered("hours"),
     exceptions.QuotaExceeded([{"resource": "hours", "limit": 9, "used": 8, "asked": 2}]),
     exceptions.DeviceNotCountable("pci_passthrough:alias", "gpu", texts.extra_specs.NO_PROFILE()),

@@ -48,6 +48,8 @@ class Telling(enum.StrEnum):
     NEW = "new"
     #: Notices are written, and some may have yet to be sent.
     SPREAD = "spread"
+    #: It is the account of a lease (``db.credits``), which has notices again and again.
+    KEPT = "kept"
 
 
 _WHOLE = bookings_in_leases.join(flavors, flavors.c.id == bookings.c.flavor_id).outerjoin(

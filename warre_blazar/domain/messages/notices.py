@@ -60,6 +60,8 @@ class Kind(enum.Enum):
     WAIT_ENDED = "wait_ended"
     #: Blazar's notification about a lease.
     LEASE = "lease"
+    #: The account of a lease with a credits service is to be looked at.
+    CREDITS = "credits"
 
 
 #: The kinds from which bills are made. Channels get them only if they ask for them.

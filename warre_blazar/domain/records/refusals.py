@@ -11,6 +11,7 @@ CODES = frozenset(
     {
         "after_flavor_end",
         "before_flavor_start",
+        "credits_refused",
         "flavor_inactive",
         "flavor_not_found",
         "gap_too_short",

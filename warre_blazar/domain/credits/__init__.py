@@ -1,0 +1,1 @@
+"""What a credits service is told about leases."""

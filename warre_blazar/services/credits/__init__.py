@@ -1,0 +1,1 @@
+"""Charging leases with a credits service."""
