@@ -4,7 +4,7 @@ from warre_blazar.db import credits
 from warre_blazar.domain.messages.notices import Kind, Notice
 from warre_blazar.errors import exceptions
 from warre_blazar.services.credits.charging import Charging
-from warre_blazar.services.messages.delivery import Undeliverable
+from warre_blazar.services.messages.delivery import EachAlone, Undeliverable
 
 #: What may change what a lease owes.
 _KINDS = frozenset(
@@ -15,7 +15,7 @@ _KINDS = frozenset(
 )
 
 
-class CreditsChannel:
+class CreditsChannel(EachAlone):
     """Looks at the account of each lease to which something has happened."""
 
     name = credits.LOOKS
@@ -24,7 +24,7 @@ class CreditsChannel:
     def __init__(self, charging: Charging) -> None:
         self._charging = charging
 
-    def send(self, notice: Notice) -> None:
+    def send_one(self, notice: Notice) -> None:
         """Let the credits service know what a lease owes."""
         kind = notice.news.kind
         lease_id = notice.subject if kind is Kind.CREDITS else notice.content.get("lease_id")
