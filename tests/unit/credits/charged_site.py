@@ -18,6 +18,7 @@ from warre_blazar.db.messages import deliveries
 from warre_blazar.db.messages.outbox import Telling
 from warre_blazar.db.tables import log_entries
 from warre_blazar.domain.messages.notices import Notice
+from warre_blazar.plugins import monitor
 from warre_blazar.plugins.notifications import BlazarsOutside
 from warre_blazar.services.credits.looking import CreditsChannel
 from warre_blazar.services.messages.delivery import Delivery
@@ -36,7 +37,7 @@ class ChargedSite:
         inline = managers.Inline()
         outside = BlazarsOutside(lambda _: ())
         pools = Pools(inline, inline, inline)
-        blazar.executor = SlowExecutor("host", outside, lambda: 5.0, pools)
+        blazar.executor = SlowExecutor("host", outside, monitor.opener(), lambda: 5.0, pools)
         session.change(deliveries.set_channels, {accounts.LOOKS: False})
 
     def look(self) -> None:
