@@ -10,6 +10,7 @@ from typing import Any
 from oslo_config import cfg
 
 from warre_blazar import conf
+from warre_blazar.domain.hosts.aggregates import Rule
 
 cfg.CONF.import_group("nova", "blazar.utils.openstack.nova")
 cfg.CONF.import_group("physical:host", "blazar.plugins.oshosts.host_plugin")
@@ -74,13 +75,17 @@ def _no_preemptibles(value: bool, nova: cfg.ConfigOpts) -> bool:
     return not value or aggregate != cfg.CONF.nova.aggregate_freepool_name
 
 
+def _is_known(rule: Rule) -> bool:
+    return rule in cfg.CONF.warre.nova_aggregate_rules
+
+
+def _no_project_required(value: bool, nova: cfg.ConfigOpts) -> bool:
+    return not value or not nova.scheduler.limit_tenants_to_placement_aggregate
+
+
 def _same_devices(value: bool, _nova: cfg.ConfigOpts) -> bool:
     ours = cfg.CONF.warre
     return value == ours.pci_in_placement or not ours.pci_alias
-
-
-def _no_aggregates_needed(value: bool, nova: cfg.ConfigOpts) -> bool:
-    return not (value and nova.scheduler.limit_tenants_to_placement_aggregate)
 
 
 def _no_ignored_limits(value: str, nova: cfg.ConfigOpts) -> bool:
@@ -125,18 +130,22 @@ EXPECTATIONS: tuple[Expectation, ...] = (
     ),
     Expectation(
         "scheduler",
-        cfg.BoolOpt("limit_tenants_to_placement_aggregate", default=False),
-        lambda value, _: not value,
-        "while a project has a running reservation, its other servers can only be booted on the "
-        "reservation's hosts",
-        "set it to false",
+        cfg.BoolOpt("placement_aggregate_required_for_tenants", default=False),
+        _no_project_required,
+        "a project that no aggregate of the site names in filter_tenant_id can boot no server of a "
+        "reservation",
+        "set it to false, or give each project such an aggregate",
+        is_vital=False,
     ),
     Expectation(
-        "scheduler",
-        cfg.BoolOpt("placement_aggregate_required_for_tenants", default=False),
-        _no_aggregates_needed,
-        "projects without an aggregate of their own can boot no server, not even on a reservation",
-        "set it to false",
+        "filter_scheduler",
+        _FILTERS,
+        lambda value, _: (
+            "AggregateInstanceExtraSpecsFilter" not in value or _is_known(Rule.EXTRA_SPECS)
+        ),
+        "servers of a reservation can't be booted on hosts whose aggregates don't satisfy the "
+        "extra specs of the flavor",
+        "add extra_specs to [warre] nova_aggregate_rules of blazar.conf",
     ),
     Expectation(
         "DEFAULT",
@@ -164,11 +173,10 @@ EXPECTATIONS: tuple[Expectation, ...] = (
     Expectation(
         "scheduler",
         cfg.BoolOpt("enable_isolated_aggregate_filtering", default=False),
-        lambda value, _: not value,
+        lambda value, _: not value or _is_known(Rule.ISOLATION),
         "servers of a reservation can't be booted on hosts in an aggregate that requires traits "
         "which the flavor doesn't require",
-        "set it to false, or don't register such hosts in Blazar",
-        is_vital=False,
+        "add isolation to [warre] nova_aggregate_rules of blazar.conf",
     ),
     Expectation(
         "DEFAULT",
@@ -210,6 +218,7 @@ EXPECTATIONS: tuple[Expectation, ...] = (
 _FURTHER = (
     ("quota", cfg.StrOpt("driver", default="nova.quota.DbQuotaDriver")),
     (_FILTER, cfg.StrOpt("preemptible_aggregate", default="freepool")),
+    ("scheduler", cfg.BoolOpt("limit_tenants_to_placement_aggregate", default=False)),
 )
 
 

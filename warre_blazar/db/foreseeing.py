@@ -27,6 +27,7 @@ _WHOLE = {
     *("computehosts", "computehost_extra_capabilities", "computehost_resource_inventory"),
     *("computehost_trait", "resource_properties", "warre_flavors", "warre_flavor_projects"),
     *("warre_hosts", "warre_host_providers", "warre_projects", "warre_channels"),
+    "warre_confined_projects",
     *("warre_windows", "warre_window_flavors", "warre_window_hosts"),
 }
 

@@ -303,6 +303,16 @@ backings = sa.Table(
     sa.Column("late_until", sa.DateTime),
     sa.Column("created_at", sa.DateTime, nullable=False),
     sa.Column("nova_flavor", sa.String(36), nullable=False),
+    # Whether the aggregate's metadata were written for a confined project.
+    sa.Column("made_confined", sa.Boolean, nullable=False, server_default=sa.false()),
+)
+
+# The projects that aggregates of the site name in a key that begins with filter_tenant_id, so that
+# Nova may keep their servers on the hosts of these aggregates.
+confined_projects = sa.Table(
+    "warre_confined_projects",
+    metadata,
+    sa.Column("project_id", string(255), primary_key=True),
 )
 
 # The managers that execute starts and ends. A manager whose last heartbeat is old has died.

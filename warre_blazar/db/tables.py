@@ -30,6 +30,7 @@ flavor_projects = models.flavor_projects
 bookings = models.bookings
 backings = models.backings
 channels = record_models.channels
+confined_projects = models.confined_projects
 deliveries = record_models.deliveries
 executions = models.executions
 idempotency_keys = models.idempotency_keys

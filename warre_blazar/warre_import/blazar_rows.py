@@ -246,6 +246,8 @@ def adopt(db: Session, adopted: Sequence[Adoption], now: datetime.datetime) -> N
                 "phase": Phase.OPEN if adoption.lease.status == ACTIVE else Phase.MADE,
                 "created_at": now,
                 "nova_flavor": adoption.row.flavor_id,
+                # Blazar's aggregates name each project alone.
+                "made_confined": True,
             }
             for adoption in adopted
         ],

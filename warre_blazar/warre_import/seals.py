@@ -207,6 +207,8 @@ def _of_reservations(ids: Collection[str]) -> list[sa.Select[Any]]:
     booked, of_lease = _BOOKED, _OF_LEASE
     lease = [c for c in leases.c if c.name not in ("created_at", "updated_at", "degraded")]
     row = [c for c in instance_reservations.c if c.name not in ("created_at", "updated_at")]
+    # The reconciler changes this column when the site's aggregates change.
+    note = tuple(column for column in backings.c if column.name != "made_confined")
     own = [sa.null().label(c.name) if c.name in _NOTED else c for c in bookings.c]
     joins = (
         (bookings, own),
@@ -224,7 +226,7 @@ def _of_reservations(ids: Collection[str]) -> list[sa.Select[Any]]:
         ),
         (
             booked.join(backings, backings.c.reservation_id == reservations.c.id),
-            tuple(backings.c),
+            note,
         ),
     )
     return [

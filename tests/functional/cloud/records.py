@@ -27,7 +27,7 @@ _COUNTERS = (
     "warre_series",
     "warre_waits",
     "warre_audits",
-    "warre_host_providers",
+    *("warre_host_providers", "warre_confined_projects"),
     "warre_message_counts",
 )
 #: Columns that change in the background, in all tables.

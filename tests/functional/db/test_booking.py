@@ -19,6 +19,7 @@ from warre_blazar.errors import exceptions
 from warre_blazar.openstack import placement
 from warre_blazar.services.booking import admission, lookup
 from warre_blazar.services.flavors import flavors
+from warre_blazar.services.hosts import host_refresh
 from warre_blazar.services.running import backing
 
 pytestmark = pytest.mark.usefixtures("database")
@@ -106,7 +107,7 @@ def test_booking_makes_the_backing_without_access(flavor, cloud: Cloud):
     (aggregate,) = cloud.nova.aggregates.values()
     assert (aggregate["name"], aggregate["hosts"]) == (ours, [])
     assert aggregate["metadata"]["reservation"] == ours
-    assert aggregate["metadata"]["filter_tenant_id"] == world.PROJECT
+    assert aggregate["metadata"]["filter_tenant_id"] == f"{world.PROJECT},reservation"
     # No project has access before the start.
     assert made["access"] == set()
     assert (cloud.placement.classes, cloud.placement.offered()) == ({cls}, {})
@@ -119,16 +120,20 @@ def test_booking_makes_the_backing_without_access(flavor, cloud: Cloud):
         {"resources1:VCPU": "1", "resources2:MEMORY_MB": "1", "group_policy": "none"},
         {"hide_hypervisor_id": "true"},
         {"ssd": "<or> fast <or> faster"},
+        {"aggregate_instance_extra_specs:ssd": "fast"},
     ],
 )
 def test_open_backing_passes_novas_filter_of_aggregates(cloud: Cloud, specs):
     world.add_host(cloud, "a")
     world.add_host(cloud, "b")
+    cloud.nova.aggregates[77] = {"id": 77, "name": "ssd", "hosts": ["b"]}
+    cloud.nova.aggregates[77]["metadata"] = {"ssd": "fast"}
+    host_refresh.refresh()
     lease = world.book(world.request(world.add_flavor(extra_specs=specs), SPAN))
     flavor_id = backing_names.nova_flavor_id(lease.reservation_id)
     assert cloud.nova.passing_hosts(flavor_id) == set()
     world.begin(lease)
-    (aggregate,) = cloud.nova.aggregates.values()
+    _, aggregate = cloud.nova.aggregates.values()
     assert cloud.nova.passing_hosts(flavor_id) == set(aggregate["hosts"]) != set()
 
 

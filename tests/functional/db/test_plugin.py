@@ -95,7 +95,7 @@ def test_reservation_belongs_to_the_project_of_the_lease(plugin, flavor, cloud: 
     plugin.reserve_resource(lease.reservation_id, values(flavor, lease_id=lease.id))
     backing.make_planned(lease.reservation_id)
     (aggregate,) = cloud.nova.aggregates.values()
-    assert aggregate["metadata"]["filter_tenant_id"] == "project-beta"
+    assert aggregate["metadata"]["filter_tenant_id"] == "project-beta,reservation"
 
 
 BAD = {

@@ -7,9 +7,11 @@ from tests.functional.db import world
 from warre_blazar.db import session
 from warre_blazar.db.hosts import allocations, host_providers, reservable_hosts
 from warre_blazar.domain.flavors import capacity as capacity_domain
+from warre_blazar.domain.running import backing_names
 from warre_blazar.errors import exceptions
 from warre_blazar.services.flavors import capacity
 from warre_blazar.services.hosts import host_refresh
+from warre_blazar.services.running import backing
 
 pytestmark = pytest.mark.usefixtures("database")
 
@@ -139,3 +141,68 @@ def test_all_views_know_which_hosts_match(cloud: Cloud, hosts):
     (limit,) = of_a.tightest
     assert (limit.kind, limit.name) == (capacity_domain.LimitKind.AGGREGATE, "ssd: true")
     assert capacity.bookable_hosts([flavor]) == {flavor.id: 1}
+
+
+# Aggregates of projects.
+
+
+def run_of(project_id: str, flavor) -> str:
+    """Book an instance for a project and begin the reservation; the id of its Nova flavor."""
+    lease = world.book(world.request(flavor, SPAN, project_id=project_id))
+    world.begin(lease)
+    return backing_names.nova_flavor_id(lease.reservation_id)
+
+
+@pytest.fixture
+def elsewhere(cloud: Cloud, hosts) -> str:
+    """A host "c" outside of Blazar; the id of a Nova flavor of no reservation."""
+    cloud.nova.hosts.add("c")
+    cloud.nova.flavors["ordinary"] = {"id": "ordinary", "name": "ordinary", "extra_specs": {}}
+    return "ordinary"
+
+
+@pytest.mark.parametrize("is_named", [False, True])
+def test_project_boots_reserved_and_other_servers(cloud: Cloud, elsewhere, is_named):
+    if is_named:
+        add_aggregate(cloud, "tenants", "c", filter_tenant_id_1="alpha")
+    host_refresh.refresh()
+    reserved = run_of("alpha", world.add_flavor())
+    assert cloud.nova.scheduled_hosts(reserved, "alpha") <= {"a", "b"}
+    assert cloud.nova.scheduled_hosts(reserved, "alpha")
+    assert "c" in cloud.nova.scheduled_hosts(elsewhere, "alpha")
+
+
+def test_projects_share_a_host_although_one_is_named_alone(cloud: Cloud, elsewhere):
+    add_aggregate(cloud, "tenants", "c", filter_tenant_id="alpha")
+    host_refresh.refresh()
+    on_a = world.add_flavor(properties='["==", "$hypervisor_hostname", "a"]', slots=4)
+    flavors = {project: run_of(project, on_a) for project in ("alpha", "beta")}
+    for project, flavor_id in flavors.items():
+        assert cloud.nova.scheduled_hosts(flavor_id, project) == {"a"}
+    # The project that isn't named can use all hosts that aren't another project's.
+    assert cloud.nova.scheduled_hosts(elsewhere, "beta") == {"a", "b"}
+
+
+def test_aggregate_follows_what_the_site_says_of_its_project(cloud: Cloud, elsewhere):
+    def named() -> str:
+        (own,) = (a for a in cloud.nova.aggregates.values() if a["name"] != "tenants")
+        return own["metadata"]["filter_tenant_id"]
+
+    host_refresh.refresh()
+    reserved = run_of("alpha", world.add_flavor())
+    assert named() == "alpha,reservation"
+    tenants = add_aggregate(cloud, "tenants", "c", filter_tenant_id="alpha")
+    host_refresh.refresh()
+    assert cloud.nova.scheduled_hosts(reserved, "alpha") == set()
+    cloud.nova.fail(status=503, times=1)
+    for _ in range(2):
+        backing.reconcile()
+    assert named() == "alpha"
+    assert cloud.nova.scheduled_hosts(reserved, "alpha")
+    del tenants["filter_tenant_id"]
+    host_refresh.refresh()
+    backing.reconcile()
+    assert named() == "alpha,reservation"
+    cloud.nova.requests.clear()
+    backing.reconcile()
+    assert cloud.nova.requests == []

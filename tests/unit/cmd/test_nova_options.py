@@ -20,14 +20,14 @@ VITAL = {
     "[blazar:physical:host]\naggregate_freepool_name = pool": "aggregate_freepool_name is pool:",
     "[blazar:physical:host]\nblazar_az_prefix = other_": "blazar_az_prefix is other_:",
     "[blazar:physical:host]\nallow_preemptibles = yes": "allow_preemptibles is True:",
-    "[scheduler]\nlimit_tenants_to_placement_aggregate = true": "aggregate is True:",
     "[quota]\ndriver = nova.quota.UnifiedLimitsDriver\n"
     "unified_limits_resource_strategy = ignore": "strategy is ignore:",
     "[filter_scheduler]\npci_in_placement = true": "pci_in_placement is True:",
     "[DEFAULT]\nreclaim_instance_interval = 60": "reclaim_instance_interval is 60:",
 }
 OTHERS = {
-    "[scheduler]\nenable_isolated_aggregate_filtering = true": "filtering is True:",
+    "[scheduler]\nlimit_tenants_to_placement_aggregate = true\n"
+    "placement_aggregate_required_for_tenants = true": "for_tenants is True:",
     "[DEFAULT]\ndefault_schedule_zone = az1": "default_schedule_zone is az1:",
     "[cinder]\ncross_az_attach = false": "cross_az_attach is False:",
     "[scheduler]\nquery_placement_for_routed_network_aggregates = 1": "aggregates is True:",
@@ -37,7 +37,10 @@ HARMLESS = [
     "[quota]\nunified_limits_resource_strategy = ignore",
     "[quota]\ndriver = nova.quota.UnifiedLimitsDriver",
     "[blazar:physical:host]\nallow_preemptibles = true\npreemptible_aggregate = other",
+    "[scheduler]\nlimit_tenants_to_placement_aggregate = true",
     "[scheduler]\nplacement_aggregate_required_for_tenants = true",
+    "[scheduler]\nenable_isolated_aggregate_filtering = true",
+    "[filter_scheduler]\nenabled_filters = BlazarFilter,AggregateInstanceExtraSpecsFilter",
 ]
 
 PAGE = pathlib.Path(__file__).parents[3] / "doc/source/nova-options.rst"
@@ -79,6 +82,22 @@ def test_option_that_hinders_some_servers_is_told(read, text: str):
 @pytest.mark.parametrize("text", HARMLESS)
 def test_harmless_option_is_not_told(read, text: str):
     assert read(text) == nova_options.Findings([], [])
+
+
+@pytest.mark.parametrize(
+    ("text", "advice"),
+    [
+        ("[scheduler]\nenable_isolated_aggregate_filtering = true", "add isolation"),
+        (
+            "[filter_scheduler]\nenabled_filters = BlazarFilter,AggregateInstanceExtraSpecsFilter",
+            "add extra_specs",
+        ),
+    ],
+)
+def test_rules_about_aggregates_must_be_told(read, conf: config_fixture.Config, text, advice):
+    conf.config(nova_aggregate_rules=[], group="warre")
+    (said,) = read(text).vital
+    assert advice in said
 
 
 def test_stock_file_lacks_the_filter_twice(conf: config_fixture.Config, tmp_path: pathlib.Path):

@@ -90,9 +90,11 @@ def flavor(**changes: Any) -> NovaFlavor:
     return dataclasses.replace(usual, **changes)
 
 
+METADATA = backing_names.aggregate_metadata(ID, PROJECT, SHAPE)
+
+
 def aggregate(**changes: Any) -> NovaAggregate:
-    metadata = backing_names.aggregate_metadata(ID, PROJECT, SHAPE)
-    usual = NovaAggregate(7, ID, frozenset({"a", "b"}), metadata)
+    usual = NovaAggregate(7, ID, frozenset({"a", "b"}), METADATA)
     return dataclasses.replace(usual, **changes)
 
 
@@ -187,9 +189,9 @@ assert NOTE is not None
         ),
         pytest.param(
             "active",
-            {"aggregate": aggregate(metadata={"reservation": ID, "filter_tenant_id": PROJECT})},
+            {"aggregate": aggregate(metadata=METADATA | {"filter_tenant_id": PROJECT})},
             [DifferenceKind.AGGREGATE_METADATA],
-            id="aggregate of a release that wrote nothing for extra specs",
+            id="aggregate that keeps its project off other hosts",
         ),
         pytest.param(
             "active",

@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from warre_blazar.db import session
+from warre_blazar.db.running import confined_projects
 from warre_blazar.db.tables import backings, bookings, leases, reservations
 from warre_blazar.domain.flavors.flavor import Shape
 from warre_blazar.domain.running import lease_states
@@ -51,7 +52,8 @@ def read(db: Session, of: sa.ColumnElement[bool]) -> dict[str, Note]:
     with_booking = backings.outerjoin(
         bookings, bookings.c.reservation_id == backings.c.reservation_id
     )
-    query = sa.select(backings, bookings.c.shape).select_from(with_booking).where(of)
+    confined = confined_projects.has(backings.c.project_id).label("confined")
+    query = sa.select(backings, confined, bookings.c.shape).select_from(with_booking).where(of)
     notes = {}
     for row in db.execute(query).mappings():
         values = {field.name: row[field.name] for field in dataclasses.fields(Note)}
@@ -108,13 +110,16 @@ def begin_making(
     return _update_if(db, reservation_id, *conditions, phase=Phase.MAKING, late_until=until)
 
 
-def finish_making(db: Session, reservation_id: str) -> None:
+def finish_making(db: Session, reservation_id: str, *, confined: bool) -> None:
     """Write that a backing is made. Nothing is written if somebody else has written it before.
 
     The phase stays ``CLOSING`` if the backing has been given up meanwhile.
+
+    :param confined: whether the aggregate's metadata were written for a confined project.
     """
     phase = sa.case((backings.c.phase == Phase.MAKING, Phase.MADE), else_=backings.c.phase)
-    _update_if(db, reservation_id, _BEING_MADE, phase=phase, late_until=None)
+    values = {"phase": phase, "late_until": None, "made_confined": confined}
+    _update_if(db, reservation_id, _BEING_MADE, **values)
 
 
 def set_late(db: Session, reservation_id: str, until: datetime.datetime | None) -> None:
@@ -218,6 +223,19 @@ def half_open(db: Session) -> list[str]:
             backings.c.phase.not_in((Phase.OPEN, Phase.CLOSING)),
             leases.c.status == lease_states.ACTIVE,
         )
+    )
+    return list(db.scalars(query))
+
+
+def outdated(db: Session) -> list[str]:
+    """The ids of reservations whose aggregate's metadata were written before aggregates changed."""
+    confined = confined_projects.has(backings.c.project_id)
+    query = sa.select(backings.c.reservation_id).where(
+        backings.c.phase.in_((Phase.MADE, Phase.OPENING, Phase.OPEN)),
+        sa.or_(
+            sa.and_(backings.c.made_confined.is_(sa.true()), sa.not_(confined)),
+            sa.and_(backings.c.made_confined.is_(sa.false()), confined),
+        ),
     )
     return list(db.scalars(query))
 

@@ -19,6 +19,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Self
 
+from warre_blazar.domain.running.backing_names import PROJECT_KEY
 from warre_blazar.domain.running.wanted import NovaAggregate
 
 _TRAIT_PREFIX = "trait:"
@@ -128,6 +129,22 @@ class SiteAggregates:
             return []
         known = {key for each in self.aggregates for key in each.metadata}
         return [key for key, _ in wanted if key not in known]
+
+    @property
+    def confined(self) -> frozenset[str]:
+        """The projects whose servers Nova may keep on the hosts of their aggregates.
+
+        If Nova limits projects to aggregates, it looks for aggregates in which a key that begins
+        with ``filter_tenant_id`` has the id of the project as its whole value
+        (``require_tenant_aggregate`` in ``nova/scheduler/request_filter.py``).
+        """
+        named = {
+            value.strip()
+            for each in self.aggregates
+            for key, value in each.metadata.items()
+            if key.startswith(PROJECT_KEY)
+        }
+        return frozenset(named - {""})
 
 
 def _satisfied(wanted: str, values: Collection[str]) -> bool:

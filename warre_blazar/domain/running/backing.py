@@ -51,6 +51,10 @@ class Note:
     #: The shape that was booked. None: the reservation has no row in this package's table.
     shape: Shape | None
     late_until: datetime.datetime | None = None
+    #: Whether the metadata of the aggregate were written for a confined project, and whether the
+    #: project is confined now (``backing_names.aggregate_metadata``).
+    made_confined: bool = False
+    confined: bool = False
 
     def awaits_late(self, now: datetime.datetime) -> bool:
         """Whether a service may still carry out a request to make the backing."""

@@ -8,14 +8,17 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from warre_blazar.domain.flavors import nova_requests
 from warre_blazar.domain.flavors.flavor import Shape
 
 FLAVOR_PREFIX = "reservation:"
 #: In an aggregate's metadata, the value of this key is the reservation's id.
 AGGREGATE_KEY = "reservation"
 AGGREGATE_SPEC = f"aggregate_instance_extra_specs:{AGGREGATE_KEY}"
-#: In an aggregate's metadata, the value of this key is a project's id. Only this project may boot
-#: servers on the aggregate's hosts.
+#: In an aggregate's metadata, the value of this key is the id of a project, or several with commas
+#: between them. If AggregateMultiTenancyIsolation is on, only these projects may boot servers on
+#: the aggregate's hosts. If Nova limits projects to aggregates, a project that is the whole value
+#: may only boot servers in such aggregates.
 PROJECT_KEY = "filter_tenant_id"
 _OWNER_KEY = "blazar:owner"
 _CLASS_PREFIX = "CUSTOM_RESERVATION_"
@@ -72,46 +75,26 @@ def _reservation_id(text: str) -> str | None:
     return text if _ID.match(text) else None
 
 
-#: Keys of an aggregate's metadata to which Nova gives another meaning: the zone of the hosts, and
-#: (as a prefix) the only projects that may use the hosts.
-_MEANINGFUL = ("availability_zone", PROJECT_KEY)
-#: The operators of Nova's filter that are true if a host's value equals the extra spec's operand.
-_EQUAL_SUFFICES = frozenset({"=", "==", ">=", "<=", "s==", "s>=", "s<=", "<in>", "<or>"})
-#: The operators of Nova's filter that no value of ours is meant to satisfy.
-_OTHERS = frozenset({"!=", "s!=", "s<", "s>"})
+#: Stands beside a project in the list of those that may use the hosts of a reservation.
+_LISTED = "reservation"
 
 
-def metadata_for(key: str, value: str) -> str | None:
-    """The value in an aggregate's metadata with which an extra spec lets servers on the hosts.
-
-    Nova's AggregateInstanceExtraSpecsFilter compares each extra spec whose key has no colon with
-    the metadata of the host's aggregates. The value of the extra spec may begin with an operator.
-    The rules are those of Nova 34 (``nova/scheduler/filters/extra_specs_ops.py``).
-
-    :returns: None if the filter doesn't look at the extra spec, or if the extra spec can only be
-        about aggregates of the site.
-    """
-    if ":" in key or key == AGGREGATE_KEY or key.startswith(_MEANINGFUL):
-        return None
-    operator, *operands = value.split() or [""]
-    if operator in _EQUAL_SUFFICES:
-        return operands[0] if operands else None
-    if operator == "<all-in>":
-        return " ".join(operands)
-    return None if operator in _OTHERS else value
-
-
-def aggregate_metadata(reservation_id: str, project_id: str, shape: Shape) -> dict[str, str]:
+def aggregate_metadata(
+    reservation_id: str, project_id: str, shape: Shape, *, is_confined: bool = False
+) -> dict[str, str]:
     """The metadata of a reservation's aggregate.
 
-    They satisfy Nova's AggregateInstanceExtraSpecsFilter for the extra specs of the reservation's
-    Nova flavor.
+    :param is_confined: whether aggregates of the site name the project, so that Nova would look for
+        hosts only in these. Then this aggregate names the project in the same way. Otherwise it
+        doesn't, because then the project could use no other hosts. The project stands in a list
+        instead, which only AggregateMultiTenancyIsolation reads.
     """
-    wanted = {key: metadata_for(key, value) for key, value in shape.extra_specs.items()}
+    specs = shape.extra_specs
     return {
-        **{key: value for key, value in wanted.items() if value is not None},
+        # Nova's AggregateInstanceExtraSpecsFilter takes these for requirements of the host.
+        **{key: specs[key] for key in nova_requests.NOT_OF_AGGREGATES if key in specs},
         AGGREGATE_KEY: reservation_id,
-        PROJECT_KEY: project_id,
+        PROJECT_KEY: project_id if is_confined else f"{project_id},{_LISTED}",
         _OWNER_KEY: project_id,
     }
 

@@ -130,7 +130,9 @@ def wanted(note: Note, hosts: Iterable[HostUse], moment: Moment) -> Backing:
             id=note.aggregate_id,
             name=note.reservation_id,
             hosts=frozenset(host.service_name for host in used),
-            metadata=backing_names.aggregate_metadata(note.reservation_id, note.project_id, shape),
+            metadata=backing_names.aggregate_metadata(
+                note.reservation_id, note.project_id, shape, is_confined=note.confined
+            ),
         ),
         resource_class=backing_names.resource_class(note.reservation_id),
         inventories={
@@ -181,7 +183,8 @@ def noted(note: Note, hosts: Iterable[HostUse] = ()) -> Bounds:
     """
     first, last = _NOTED[note.phase]
     anywhere = note.phase in (Phase.OPENING, Phase.CLOSING)
-    return between(note, hosts, first, last, anywhere=anywhere)
+    as_made = dataclasses.replace(note, confined=note.made_confined)
+    return between(as_made, hosts, first, last, anywhere=anywhere)
 
 
 def tolerated(note: Note, hosts: Iterable[HostUse], *, is_running: bool) -> Bounds:

@@ -15,6 +15,7 @@ from warre_blazar import times
 from warre_blazar.db import audit, session
 from warre_blazar.db.hosts import host_providers, reservable_hosts
 from warre_blazar.db.hosts.host_providers import NOTHING, Overtaken, Reading, Stored
+from warre_blazar.db.running import confined_projects
 from warre_blazar.domain.audit import overselling
 from warre_blazar.domain.audit.facts import KnownHost
 from warre_blazar.domain.audit.overselling import Overbooked
@@ -100,6 +101,8 @@ def refresh(ids: Collection[str] | None = None, tell: Tell = _tell_nobody) -> Re
     if not before:
         return Refresh(())
     site, zones_failure = _in_nova()
+    if site.site is not None:
+        _store_confined(site.site.confined)
     failures: dict[str, str] = {}
     changed: set[str] = set()
     left = list(before.values())
@@ -171,6 +174,13 @@ def _in_nova() -> tuple[InNova, str]:
         return InNova(nova.zones(), site_aggregates.read()), ""
     except exceptions.WarreError as error:
         return InNova({}, None), error.message
+
+
+def _store_confined(projects: frozenset[str]) -> None:
+    with session.reader() as db:
+        known = confined_projects.every(db)
+    if projects != known:
+        session.change(confined_projects.replace, projects)
 
 
 @session.retried

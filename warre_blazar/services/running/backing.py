@@ -191,7 +191,7 @@ def make_planned(reservation_id: str, given_up: datetime.datetime | None = None)
         until = timeutils.utcnow() + times.ANSWER_MAY_BE_LATE if is_late else None
         session.change(backings.set_late, reservation_id, until)
         raise
-    session.change(backings.finish_making, reservation_id)
+    session.change(backings.finish_making, reservation_id, confined=note.confined)
 
 
 def _begin_making(
@@ -437,15 +437,28 @@ def remove_or_leave(reservation_id: str, patience: float = 0) -> None:
         )
 
 
+def _write_metadata(reservation_id: str) -> None:
+    """Write the metadata of a reservation's aggregate, if the site's aggregates have changed."""
+    with session.reader() as db:
+        note = backings.get(db, reservation_id)
+    if note is None:
+        return
+    todo = steps(noted(note), wanted(note, (), Moment.SOON))
+    carry_out(step for step in todo if step.do is Do.SET_METADATA)
+    session.change(backings.update, reservation_id, made_confined=note.confined)
+
+
 def reconcile(open_one: Callable[[str], None] = open_to_project) -> None:
     """Remove backings of ended reservations, and open active reservations that aren't open yet.
 
+    Aggregates get other metadata if their project needs it because of the site's aggregates.
     If this fails for one reservation, the others are still handled.
 
     :param open_one: opens a reservation, whose id is the argument.
     """
     with session.reader() as db:
         ended, half_open = backings.ended(db), backings.half_open(db)
+        outdated = backings.outdated(db)
     for reservation_id in ended:
         remove_or_leave(reservation_id)
     for reservation_id in half_open:
@@ -454,6 +467,15 @@ def reconcile(open_one: Callable[[str], None] = open_to_project) -> None:
         except exceptions.WarreError as error:
             session.change(reservations.set_reason, reservation_id, error.message)
             LOG.warning("Reservation %s will be opened later: %s", reservation_id, error)
+    for reservation_id in outdated:
+        try:
+            _write_metadata(reservation_id)
+        except exceptions.WarreError as error:
+            LOG.warning(
+                "The aggregate of reservation %s gets other metadata later: %s",
+                reservation_id,
+                error,
+            )
 
 
 def delete_late_servers(now: datetime.datetime) -> None:

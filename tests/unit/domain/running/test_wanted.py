@@ -33,6 +33,15 @@ SHAPE = shapes.shape(extra_specs={"hw:a": "1", "ssd": "true"})
 NOTE = Note(ID, "ours", 7, Phase.MADE, "a-flavor", SHAPE)
 NAMES = "abcd"
 
+
+def test_aggregate_of_a_project_that_has_become_confined_gets_other_metadata():
+    now = dataclasses.replace(NOTE, confined=True)
+    (step,) = steps(noted(now), wanted(now, (), Moment.SOON))
+    assert (step.do, step.about) == (Do.SET_METADATA, "filter_tenant_id")
+    made = dataclasses.replace(now, made_confined=True)
+    assert steps(noted(made), wanted(made, (), Moment.SOON)) == []
+
+
 hosts = st.dictionaries(st.sampled_from(NAMES), st.integers(1, 3), max_size=3).map(
     lambda held: [HostUse(name, name, f"{name}.example", n) for name, n in sorted(held.items())]
 )
