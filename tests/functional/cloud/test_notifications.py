@@ -95,6 +95,33 @@ def hooked(hook: messages.Receiver) -> dict[str, dict[str, str]]:
     }
 
 
+def test_course_is_told_in_one_message(alpha: Person, offer: Offer):
+    start = world.far().start
+    body = {
+        "flavor_id": offer()["id"],
+        "start": f"{start:%Y-%m-%dT%H:%M}",
+        "timezone": "UTC",
+        "hours": 1,
+        "rrule": "FREQ=WEEKLY;COUNT=15",
+    }
+    with messages.receiving() as hook, devcloud.options(hooked(hook)):
+        series = alpha.asks("POST", "/v2/series/", body)
+        query = f"/v2/reservations/?series_id={series['id']}"
+        lessons = sorted(alpha.asks("GET", query)["results"], key=lambda each: each["start"])
+        assert len(lessons) == 15
+        until("the hook to be told", lambda: hook.about(lessons[-1]))
+        until("the mail", lambda: mailed(lessons[0]))
+    (document,) = once(hook.about(lessons[0]))
+    told = [event["data"]["reservation"]["id"] for event in document["events"]]
+    assert told == [lesson["id"] for lesson in lessons]
+    # The id of a mail begins with the first lesson's.
+    assert [len(mailed(lesson)) for lesson in lessons] == [1, *14 * [0]]
+    plain = messages.mails(lessons[0])[0].get_body(("plain",))
+    assert plain is not None
+    assert all(lesson["id"] in plain.get_content() for lesson in lessons)
+    alpha.ask("DELETE", f"/v2/series/{series['id']}/")
+
+
 def test_bus_that_is_away_loses_nothing(
     admin: Person, alpha: Person, offer: Offer, records: Records
 ):

@@ -10,6 +10,7 @@ import jsonschema
 import pytest
 import sqlalchemy as sa
 from blazar.db import api as db_api
+from oslo_db import exception as db_exc
 from oslo_utils import timeutils
 
 from tests.fakes.cloud import Cloud
@@ -17,7 +18,7 @@ from tests.functional.db import notices, world
 from tests.functional.db.fake_clock import FakeClock
 from tests.functional.db.managers import Manager
 from warre_blazar import texts, times
-from warre_blazar.db import session, tables
+from warre_blazar.db import session, tables, turns
 from warre_blazar.db.messages import deliveries, outbox
 from warre_blazar.db.messages.deliveries import Backlog
 from warre_blazar.db.running import executions
@@ -436,6 +437,30 @@ def test_manager_that_is_killed_repeats_one_batch_at_most(
     assert sent_by(channel) == [*subjects[:10], *subjects[5:]]
     # What is told again has the same id.
     assert all(first.get(each.subject, each.id) == each.id for each in channel.sent)
+
+
+def test_database_that_takes_no_writes_lets_nothing_be_sent_again_and_again(
+    now: list[datetime.datetime], monkeypatch: pytest.MonkeyPatch
+):
+    add("a")
+    channel = Recorder(outbox.LEASES)
+    sender = Delivery(channel, beat("one"))
+
+    def refuse(*_: object) -> None:
+        raise db_exc.DBError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(deliveries, "write", refuse)
+        with pytest.raises(db_exc.DBError):
+            sender.run()
+        patch.setattr(turns, "take", refuse)
+        for _ in range(3):
+            with pytest.raises(db_exc.DBError):
+                sender.run()
+    assert sent_by(channel) == ["a"]
+    sender.run()
+    sender.run()
+    assert sent_by(channel) == ["a", "a"]
 
 
 def test_batch_of_a_slow_channel_is_over_after_some_time(

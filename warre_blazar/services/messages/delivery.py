@@ -131,7 +131,7 @@ class Delivery:
                 is_over = self._send(sender, due, outcomes)
             finally:
                 # Also if the channel has failed on the way, so that nothing is sent twice.
-                session.change(_write, sender, outcomes)
+                self._write(sender, outcomes)
         return len(due) >= _BATCH or not is_over
 
     def _take(self) -> bool:
@@ -178,6 +178,16 @@ class Delivery:
             return False
         outcomes.sent += [notice.id for notice in group]
         return True
+
+    def _write(self, sender: Sender, outcomes: Outcomes) -> None:
+        """Write what became of notices."""
+        try:
+            session.change(_write, sender, outcomes)
+        except Exception:
+            # As long as the database takes no writes, the turn can't be taken again. So the same
+            # notices aren't sent again and again.
+            self._renewed_at = -float("inf")
+            raise
 
 
 def _write(db: Session, sender: Sender, outcomes: Outcomes) -> None:
