@@ -118,17 +118,6 @@ def test_file_that_is_not_there_is_an_error(conf: config_fixture.Config):
         nova_options.read(["/nowhere/nova.conf"])
 
 
-def test_aggregates_of_projects_are_needed_only_with_another_option(read):
-    found = read(
-        "[scheduler]\nlimit_tenants_to_placement_aggregate = true\n"
-        "placement_aggregate_required_for_tenants = true"
-    )
-    assert ["aggregate is True:" in found.vital[0], "tenants is True:" in found.vital[1]] == [
-        True,
-        True,
-    ]
-
-
 @pytest.mark.parametrize("expected", nova_options.EXPECTATIONS, ids=lambda e: e.option.dest)
 def test_page_names_the_option(expected: nova_options.Expectation):
     assert f"``[{expected.group}] {expected.option.dest}``" in " ".join(PAGE.read_text().split())
