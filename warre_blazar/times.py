@@ -559,6 +559,11 @@ HOST_SETTLES_FOR = 10 * MINUTE
 #: :longer: The devices of a new host can be booked later.
 #: :shorter: Placement gets more requests.
 SETTLING_HOSTS_READ_EVERY = 30
+#: A host that Placement has lost has left Nova if Placement doesn't have it after this time either.
+#: It is looked for again ``SETTLING_HOSTS_READ_EVERY`` seconds after it was missed.
+#: :longer: The reservations on a host that has left Nova get other hosts later.
+#: :shorter: Two managers that look at almost the same moment count as two looks.
+HOST_LEAVES_AFTER = 20 * SECOND
 #: A request waits this long until new hosts are read. Then it goes on with what Blazar's tables say
 #: about them.
 #: :longer: Users wait longer if Placement hangs.

@@ -522,7 +522,7 @@ def ending(world: World) -> Scene:
 def foreign(world: World) -> Scene:
     """A lease of a Warre that runs and wasn't taken over yet. Needs MariaDB."""
     hosts = [_host(world, name) for name in ("a", "b")]
-    warre_site.add_freepool(world.cloud, "a", "b")
+    world.cloud.add_freepool("a", "b")
     lease = warre_site.book(world.cloud, warre_site.TWO, _ALPHA, SPAN, 2)
     warre_site.begin(world.cloud, lease)
     world.cloud.nova.boot(lease.reservation_id, _ALPHA)

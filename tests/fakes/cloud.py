@@ -100,6 +100,31 @@ class Cloud:
         self.placement.add_provider(f"blazar_{name}", provider_id)
         return provider_id
 
+    def add_freepool(self, *hosts: str) -> None:
+        """Add the aggregate of the hosts that are kept for bookings."""
+        aggregate = {"id": 1000, "name": "freepool", "hosts": list(hosts), "metadata": {}}
+        self.nova.aggregates[1000] = aggregate
+
+    def delete_service(self, name: str) -> None:
+        """Delete a host's compute service in Nova.
+
+        Nova takes the host out of all aggregates, and deletes its resource providers with those
+        below them.
+        """
+        self.nova.hosts.discard(name)
+        self.nova.hypervisors.pop(name, None)
+        for aggregate in self.nova.aggregates.values():
+            if name in aggregate["hosts"]:
+                aggregate["hosts"].remove(name)
+        self.placement.remove_tree(name)
+
+    def start_service(self, name: str, host_id: str, inventories: Mapping[str, Any]) -> None:
+        """Start a host's compute service anew, after it was deleted."""
+        self.nova.hosts.add(name)
+        self.nova.hypervisors[name] = host_id
+        self.placement.add_provider(name, None)
+        self.placement.named(name)["inventories"].update(inventories)
+
     def add_elsewhere(self, *traits: str, classes: Iterable[str] = ()) -> None:
         """Add a host outside of Blazar, which has these traits, and plenty of everything.
 

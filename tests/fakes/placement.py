@@ -90,6 +90,13 @@ class Placement(Guarded):
                 raise AssertionError(f"Placement keeps {name}, because it has children")
             del self.providers[provider_id]
 
+    def remove_tree(self, name: str) -> None:
+        """Remove a host's provider with all below it, as Nova does with a deleted service."""
+        with self.lock:
+            (root,) = (i for i, p in self.providers.items() if p["name"] == name)
+            for provider_id in [i for i in self.providers if self._root(i) == root]:
+                del self.providers[provider_id]
+
     def named(self, name: str) -> dict[str, Any] | None:
         """The provider with a name, None if there is none."""
         return next((p for p in self.providers.values() if p["name"] == name), None)

@@ -166,8 +166,9 @@ HOST: Schema = answer(
     state={
         "enum": [state.value for state in services_HostState],
         "description": "Whether flavors can be booked on the host. `draining`: an operator drains "
-        "it. `failed`: Blazar has taken it out of use, usually because it failed. `abandoned`: it "
-        "works again, but servers that were moved off it may still be there.",
+        "it. `failed`: Blazar has taken it out of use, usually because it failed. `gone`: it has "
+        "left Nova, or has come back and isn't in the freepool yet. `abandoned`: it works, but "
+        "servers of reservations that were moved off it may still be there.",
     },
     draining={
         "anyOf": [

@@ -9,7 +9,12 @@ from warre_blazar.client.types import Document
 #: The largest number of hosts' names in one line.
 _MOST_NAMES = 4
 #: Why a host can't be booked, by its state.
-_STATES = {"draining": "drained", "failed": "failed", "abandoned": "servers may be left on it"}
+_STATES = {
+    "draining": "drained",
+    "failed": "failed",
+    "gone": "not in Nova",
+    "abandoned": "servers may be left on it",
+}
 
 
 class LimitsColumn(columns.FormattableColumn):

@@ -419,7 +419,7 @@ class Host:
 
     id: str
     name: str
-    #: ``bookable``, ``draining``, ``failed`` or ``abandoned``.
+    #: ``bookable``, ``draining``, ``failed``, ``gone`` or ``abandoned``.
     state: str
     document: Document = dataclasses.field(default_factory=dict, repr=False, compare=False)
 

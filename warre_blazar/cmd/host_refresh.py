@@ -32,7 +32,7 @@ def add_parser(actions: Any) -> None:
         "zones, the aggregates or the database couldn't be read.",
     )
     parser.add_argument(
-        "host", nargs="?", help="id in Blazar or hypervisor hostname; default: all reservable hosts"
+        "host", nargs="?", help="id in Blazar or hypervisor hostname; default: all hosts"
     )
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
@@ -50,8 +50,6 @@ def run(command: Any) -> int:
         result = host_refresh.refresh(ids, notifications.tell_overbooked)
     except setup_errors.DATABASE as error:
         return _fail(setup_errors.database(error))
-    if ids and not result.hosts:
-        return _fail(f"Host {command.host} isn't reservable; make it reservable first")
     (_print_json if command.json else _print)(result)
     if result.zones_failure or any(host.failure for host in result.hosts):
         return BLIND

@@ -137,8 +137,8 @@ def _slots(site: Site) -> Iterator[Metric]:
 def _hosts(site: Site) -> Iterator[Metric]:
     states = _gauge(
         "hosts",
-        "Number of hosts by state: bookable, draining, failed, or abandoned because servers may "
-        "be left there.",
+        "Number of hosts by state: bookable, draining, failed, gone from Nova, or abandoned "
+        "because servers may be left there.",
         "state",
     )
     by_state = Counter(host.state for host in site.hosts)

@@ -16,9 +16,8 @@ from warre_blazar.cmd import nova_options, served_api, setup_errors
 from warre_blazar.conf import authtoken
 from warre_blazar.db import migration
 from warre_blazar.domain.flavors.flavor import Flavor
-from warre_blazar.domain.running import backing_names
 from warre_blazar.errors import exceptions
-from warre_blazar.openstack import keystone, limits, nova
+from warre_blazar.openstack import freepool, keystone, limits, nova
 from warre_blazar.services.flavors import capacity, devices
 from warre_blazar.services.hosts import host_refresh
 from warre_blazar.site_rules import conditions, enabling
@@ -243,35 +242,24 @@ class Checks(upgradecheck.UpgradeCommands):
     @_failing_safely
     def _hosts(self) -> Result:
         """Whether each host is in the freepool, or in the aggregate of a host reservation."""
-        freepool = cfg.CONF.nova.aggregate_freepool_name
-        aggregates = nova.aggregates()
-        if not any(a.name == freepool for a in aggregates):
+        pool = cfg.CONF.nova.aggregate_freepool_name
+        kept = freepool.hosts(nova.aggregates())
+        if kept is None:
             return Result(
                 _FAILURE,
-                f"Nova has no aggregate {freepool}, which [nova] aggregate_freepool_name names.",
+                f"Nova has no aggregate {pool}, which [nova] aggregate_freepool_name names.",
             )
         hosts = capacity.survey().hosts
         if not hosts:
             return Result(
                 _WARNING, "Blazar has no reservable host: run openstack reservation host create."
             )
-        known_hosts = {
-            host
-            for a in aggregates
-            # Hosts of reservations of instances stay in the freepool.
-            if a.name == freepool
-            or (
-                cfg.CONF.nova.blazar_owner in a.metadata
-                and not backing_names.of_aggregate(a.name, a.metadata)
-            )
-            for host in a.hosts
-        }
-        strays = [h.name for h in hosts if h.properties["service_name"] not in known_hosts]
+        strays = [h.name for h in hosts if h.properties["service_name"] not in kept]
         if strays:
             return Result(
                 _WARNING,
-                f"These hosts in Blazar are neither in the aggregate {freepool} nor reserved: "
-                f"{_joined(strays)}.",
+                f"These hosts in Blazar are neither in the aggregate {pool} nor reserved: "
+                f"{_joined(strays)}. Run warre-blazar-manage audit --fix.",
             )
         return Result(_SUCCESS)
 

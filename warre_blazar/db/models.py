@@ -220,6 +220,11 @@ host_generations = sa.Table(
     # Whether the host has failed and a running reservation was moved off it. Until the
     # reservation's servers are surely gone, no flavor:slot reservation is booked on the host.
     sa.Column("abandoned", sa.Boolean, nullable=False, server_default=sa.false()),
+    # Since when Placement has had no resource provider for the host. NULL if it has one.
+    sa.Column("missing_since", sa.DateTime),
+    # Whether the host has left Nova: it was missing twice in a row, and hasn't come back into the
+    # freepool since.
+    sa.Column("gone", sa.Boolean, nullable=False, server_default=sa.false()),
 )
 
 # What was read of each host: its resource providers in Placement, its zone and its aggregates in

@@ -55,14 +55,12 @@ class _TreeReader:
 def _tree(host: str) -> ProviderTree:
     """The providers of a host, without the provider that Blazar adds.
 
-    :raises ServiceRefused: no provider has the host's name.
+    :raises HostsGone: no provider has the host's name.
     """
     for _ in range(placement.ATTEMPTS):
         root = placement.find_provider(host)
         if root is None:
-            raise exceptions.ServiceRefused(
-                placement.SERVICE, texts.services.NO_PROVIDER(host=host)
-            )
+            raise placement.no_provider(host)
         answer = placement.send("GET", "/resource_providers", params={"in_tree": root}).json()
         listed = [
             provider

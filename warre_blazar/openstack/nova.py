@@ -467,14 +467,6 @@ def _projects_of(flavor_id: str) -> frozenset[str]:
     return frozenset()
 
 
-def aggregates_of_reservations() -> tuple[NovaAggregate, ...]:
-    """The aggregates of all reservations of instances.
-
-    The aggregates of physical:host reservations are left out.
-    """
-    return tuple(a for a in aggregates() if backing_names.of_aggregate(a.name, a.metadata))
-
-
 def servers(changed_since: datetime.datetime | None = None) -> tuple[Server, ...]:
     """The servers of all projects, also those whose Nova flavor was deleted.
 

@@ -283,6 +283,11 @@ def _set_inventories(provider: str, read: Any, inventories: dict[str, Any]) -> b
     return bool(send("PUT", url, json=body, fine=(409,)).status_code < 400)
 
 
+def no_provider(host: str) -> exceptions.HostsGone:
+    """The error if Placement has no resource provider for a host."""
+    return exceptions.HostsGone(SERVICE, texts.services.NO_PROVIDER(host=host), {host})
+
+
 def _provider(host: str) -> str:
     """The id of Blazar's provider below a host's own provider. If there is none, it is made.
 
@@ -293,7 +298,7 @@ def _provider(host: str) -> str:
         return provider_id
     parent = find_provider(host)
     if parent is None:
-        raise exceptions.HostsGone(SERVICE, texts.services.NO_PROVIDER(host=host), {host})
+        raise no_provider(host)
     # 409: somebody else has made the provider in the meantime.
     body = {"name": name, "parent_provider_uuid": parent}
     send("POST", "/resource_providers", json=body, fine=(409,))

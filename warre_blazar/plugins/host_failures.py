@@ -15,6 +15,7 @@ from warre_blazar import times
 from warre_blazar.db import clock
 from warre_blazar.domain.timeline import Span
 from warre_blazar.plugins import monitor
+from warre_blazar.services.hosts import gone_hosts
 from warre_blazar.services.moves import failed_hosts
 from warre_blazar.site_rules import conditions
 
@@ -67,11 +68,15 @@ class HostFailures:
 
         When a host works again and has no servers of reservations that were moved away, this
         function allows bookings on the host again.
+
+        If the host monitor is off, only hosts that have left Nova count as failed: this package
+        finds them itself.
         """
         failed_hosts.take_back_hosts()
-        if not (self._monitor.is_polling_enabled() or self._monitor.is_notification_enabled()):
-            return
         now = clock.utcnow()
+        if not (self._monitor.is_polling_enabled() or self._monitor.is_notification_enabled()):
+            self._heal(Span(now, _FAR), unflagged=True, host_ids=gone_hosts.ids())
+            return
         minutes = self._monitor.get_healing_interval()
         end = now + minutes * times.MINUTE if minutes else _FAR
         self._heal(Span(now, end), unflagged=True)

@@ -61,6 +61,7 @@ def _refused(reason: str, template: str) -> Entry:
 REFUSAL = _refused("said", "{said}")
 MANAGER_FAILED = _refused("manager_failed", "it failed; its log tells why")
 NO_PROVIDER = _refused("no_provider", "no resource provider is named {host}")
+NO_FREEPOOL = _refused("no_freepool", "it has no aggregate {name}")
 CLASS_IN_USE = _refused("class_in_use", "servers use {name} on {host}")
 LOGIN = _refused(
     "login",

@@ -174,9 +174,11 @@ def test_single_host_is_refreshed_alone(cloud: Cloud, host):
     assert set(rows()) == {host}
 
 
-def test_host_that_is_not_reservable_is_not_read(cloud: Cloud):
+def test_hosts_that_cannot_be_booked_are_read_too(cloud: Cloud):
     add(cloud, "a", reservable=False)
-    assert host_refresh.refresh().hosts == ()
+    (refreshed,) = host_refresh.refresh().hosts
+    assert (refreshed.name, refreshed.failure) == ("a", "")
+    assert len(rows()) == 1
 
 
 def test_host_that_blazar_deletes_takes_its_providers_along(cloud: Cloud, host):

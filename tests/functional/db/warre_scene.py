@@ -57,7 +57,7 @@ class Scene:
 def scene(cloud: Cloud, warre: warre_site.Warre, database: sa.Engine) -> Scene:
     for name in ("a", "b"):
         world.add_host(cloud, name, vcpus=8)
-    warre_site.add_freepool(cloud, "a", "b")
+    cloud.add_freepool("a", "b")
     spans = {
         ACTIVE: Span(day(23, 9), day(26, 9)),
         TWO: Span(day(24), day(25)),

@@ -49,16 +49,6 @@ def day(number: int, hour: int = 0) -> datetime.datetime:
     return datetime.datetime(2026, 11, number, hour)
 
 
-def add_freepool(cloud: Cloud, *hosts: str) -> None:
-    """Add the aggregate from which Blazar's own plugins take hosts."""
-    cloud.nova.aggregates[1000] = {
-        "id": 1000,
-        "name": "freepool",
-        "hosts": list(hosts),
-        "metadata": {},
-    }
-
-
 @dataclasses.dataclass(frozen=True)
 class StockLease(world.Lease):
     """A lease with a ``virtual:instance`` reservation. Its Nova flavor has the reservation's id."""

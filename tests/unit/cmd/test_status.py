@@ -329,9 +329,13 @@ def test_host_outside_blazars_aggregates_is_a_warning(healthy, cloud):
     world.add_host(cloud, "cmp3")
     cloud.nova.aggregates[2] = aggregate(2, "zone", "cmp2", "cmp3")
     # This host is reserved as a whole.
-    cloud.nova.aggregates[3] = aggregate(3, "reserved", "cmp3", **{"blazar:owner": "somebody"})
+    zone = {"availability_zone": "blazar_reserved", "blazar:owner": "somebody"}
+    cloud.nova.aggregates[3] = aggregate(3, "reserved", "cmp3", **zone)
     # An aggregate of a reservation of instances doesn't replace the freepool.
-    ours = backing_names.aggregate_metadata(RESERVATION, "p", world.add_flavor().shape)
+    ours = {
+        **backing_names.aggregate_metadata(RESERVATION, "p", world.add_flavor().shape),
+        "blazar:owner": "p",
+    }
     cloud.nova.aggregates[4] = aggregate(4, RESERVATION, "cmp2", **ours)
     code, text = outcome("Freepool and hosts")
     assert code == WARNING

@@ -494,7 +494,21 @@ def test_host_that_shrank_counts_with_its_actual_capacity():
     (shrunk,) = overselling.with_actual_capacities([HOST], facts)
     assert shrunk.capacities == {"VCPU": 3}
     assert overselling.with_actual_capacities([HOST], None) == [HOST]
-    assert kinds(overselling.shrunk_hosts([HOST], placement())) == [DifferenceKind.HOST_GONE]
+    assert kinds(overselling.shrunk_hosts([HOST], placement())) == []
+
+
+def test_host_is_in_placement_and_kept_for_bookings_in_nova():
+    host = dataclasses.replace(HOST, service_name="cmp1")
+    there = PlacementFacts(frozenset(), {"host.example": {}})
+
+    def found(kept: frozenset[str] | None, facts: PlacementFacts = there) -> list[DifferenceKind]:
+        in_nova = dataclasses.replace(nova(), kept=kept)
+        return kinds(cloud_side.misplaced_hosts([host], in_nova, facts))
+
+    assert found(frozenset({"cmp1"})) == found(None) == []
+    assert found(frozenset({"cmp2"})) == [DifferenceKind.HOST_OUTSIDE_FREEPOOL]
+    assert found(frozenset(), placement()) == [DifferenceKind.HOST_GONE]
+    assert kinds(cloud_side.misplaced_hosts([host], None, there)) == []
 
 
 def test_host_whose_providers_could_not_be_read_counts_with_what_is_known():

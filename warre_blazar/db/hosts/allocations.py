@@ -18,7 +18,7 @@ from sqlalchemy.orm import Session
 
 from warre_blazar import times
 from warre_blazar.db.booking.claims import Claims, claiming
-from warre_blazar.db.hosts import host_providers, reservable_hosts
+from warre_blazar.db.hosts import host_marks, host_providers, reservable_hosts
 from warre_blazar.db.tables import (
     allocations,
     bookings,
@@ -417,7 +417,7 @@ def host_uses(db: Session, of: sa.ColumnElement[bool]) -> dict[str, list[HostUse
         compute_hosts.c.service_name,
         compute_hosts.c.hypervisor_hostname,
         sa.func.count(),
-        compute_hosts.c.reservable,
+        host_marks.works(),
     )
     query = (
         sa.select(allocations.c.reservation_id, *columns)

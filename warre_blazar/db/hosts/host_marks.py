@@ -1,9 +1,10 @@
 """Reads and writes why hosts can't be booked, and reads which reservations are on hosts.
 
-This package's table ``warre_hosts`` has two marks of a host: ``draining`` (an operator drains the
-host), and ``abandoned`` (servers may be left on it).
+This package's table ``warre_hosts`` has three marks of a host: ``draining`` (an operator drains the
+host), ``abandoned`` (servers may be left on it), and ``gone`` (the host has left Nova).
 """
 
+import datetime
 from collections import defaultdict
 from collections.abc import Sequence
 
@@ -25,6 +26,13 @@ from warre_blazar.domain.hosts.host_marks import Abandoned, Drain, Marks, OnHost
 from warre_blazar.domain.timeline import Span
 
 
+def works() -> sa.ColumnElement[bool]:
+    """The SQL condition that a host in Blazar's table hasn't failed, and hasn't left Nova."""
+    marks = host_generations.alias()
+    has_left = sa.exists().where(marks.c.host_id == compute_hosts.c.id, marks.c.gone)
+    return sa.and_(compute_hosts.c.reservable, sa.not_(has_left))
+
+
 def every(db: Session) -> dict[str, Marks]:
     """The marks of all hosts, by host id."""
     columns = (
@@ -34,17 +42,25 @@ def every(db: Session) -> dict[str, Marks]:
         host_generations.c.drain_reason,
         sa.func.coalesce(host_generations.c.abandoned, sa.false()),
         host_providers.c.read_at,
+        sa.func.coalesce(host_generations.c.gone, sa.false()),
+        host_generations.c.missing_since,
     )
     query = sa.select(*columns).select_from(
         compute_hosts.outerjoin(
             host_generations, host_generations.c.host_id == compute_hosts.c.id
         ).outerjoin(host_providers, host_providers.c.host_id == compute_hosts.c.id)
     )
+    rows = db.execute(query)
     return {
         host_id: Marks(
-            bool(reservable), Drain(by, at, why) if draining else None, bool(abandoned), read_at
+            bool(reservable),
+            Drain(by, at, why) if draining else None,
+            bool(abandoned),
+            read_at,
+            bool(gone),
+            missing,
         )
-        for host_id, reservable, draining, by, at, why, abandoned, read_at in db.execute(query)
+        for host_id, reservable, draining, by, at, why, abandoned, read_at, gone, missing in rows
     }
 
 
@@ -66,8 +82,43 @@ def set_draining(db: Session, host_id: str, drain: Drain | None) -> None:
     )
 
 
+def miss(db: Session, host_id: str, since: datetime.datetime) -> None:
+    """Note that Placement has no resource provider for a host. The host can still be booked.
+
+    :raises session.LostRace: as in ``set_draining``.
+    """
+    generations.outdate_host(db, host_id, missing_since=since)
+
+
+def lose(db: Session, host_id: str) -> None:
+    """Mark a host as gone. It has failed, as far as its reservations are concerned.
+
+    :raises session.LostRace: as in ``set_draining``.
+    """
+    generations.outdate_host(db, host_id, gone=True)
+
+
+def find_again(db: Session, host_id: str) -> None:
+    """Note that Nova has a host again, in the freepool. Remove the mark ``gone``, if it is there.
+
+    :raises session.LostRace: as in ``set_draining``.
+    """
+    generations.outdate_host(db, host_id, gone=False, missing_since=None)
+
+
+def missing(db: Session) -> list[str]:
+    """The ids of the hosts that may be about to leave Nova, but haven't been marked as gone."""
+    is_missing = (host_generations.c.missing_since.is_not(None), sa.not_(host_generations.c.gone))
+    return list(db.scalars(sa.select(host_generations.c.host_id).where(*is_missing)))
+
+
+def gone(db: Session) -> list[str]:
+    """The ids of the hosts that have left Nova."""
+    return list(db.scalars(sa.select(host_generations.c.host_id).where(host_generations.c.gone)))
+
+
 def abandon(db: Session, host_id: str) -> None:
-    """Mark a failed host as abandoned.
+    """Mark a host as abandoned.
 
     Servers may be left on the host. They belong to running reservations that were moved off it.
 
@@ -78,13 +129,13 @@ def abandon(db: Session, host_id: str) -> None:
 
 
 def abandoned(db: Session) -> list[Abandoned]:
-    """The hosts that are marked as abandoned and work again."""
+    """The hosts that are marked as abandoned and work."""
     hosts = db.execute(
         sa.select(
             compute_hosts.c.id, compute_hosts.c.hypervisor_hostname, host_generations.c.generation
         )
         .join(host_generations, host_generations.c.host_id == compute_hosts.c.id)
-        .where(host_generations.c.abandoned, compute_hosts.c.reservable)
+        .where(host_generations.c.abandoned, works())
     )
     return [
         Abandoned(host_id, name, generation, _held(db, host_id))

@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from warre_blazar.db import generations, session
+from warre_blazar.db.hosts import host_marks
 from warre_blazar.db.tables import compute_hosts, host_providers
 from warre_blazar.domain.hosts import provider_trees
 from warre_blazar.domain.hosts.aggregates import NO_AGGREGATES, HostAggregates
@@ -101,7 +102,7 @@ def unread(db: Session) -> list[str]:
         .select_from(
             compute_hosts.outerjoin(host_providers, host_providers.c.host_id == compute_hosts.c.id)
         )
-        .where(compute_hosts.c.reservable, host_providers.c.host_id.is_(None))
+        .where(host_marks.works(), host_providers.c.host_id.is_(None))
     )
     return list(db.scalars(query))
 
@@ -114,7 +115,7 @@ def settling(db: Session, since: datetime.datetime) -> list[str]:
     query = (
         sa.select(compute_hosts.c.id)
         .join(host_providers, host_providers.c.host_id == compute_hosts.c.id)
-        .where(compute_hosts.c.reservable, host_providers.c.read_at >= since)
+        .where(host_marks.works(), host_providers.c.read_at >= since)
     )
     return list(db.scalars(query))
 

@@ -45,6 +45,7 @@ def empty(db: Session, *, closed: bool = False) -> list[BookableHost]:
     - It is ``reservable`` in Blazar's table.
     - No operator drains it.
     - It isn't marked as abandoned (``host_marks.abandon``).
+    - It isn't marked as gone (``host_marks.lose``).
 
     :param closed: whether to return the hosts that can't be booked instead.
 
@@ -147,6 +148,7 @@ def _hosts(closed: bool) -> sa.Select[Any]:
         compute_hosts.c.reservable,
         sa.func.coalesce(host_generations.c.draining, sa.false()).is_(sa.false()),
         sa.func.coalesce(host_generations.c.abandoned, sa.false()).is_(sa.false()),
+        sa.func.coalesce(host_generations.c.gone, sa.false()).is_(sa.false()),
     )
     generation = sa.func.coalesce(host_generations.c.generation, 0).label("generation")
     return (

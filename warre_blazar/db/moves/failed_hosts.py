@@ -1,7 +1,8 @@
 """Finds reservations on failed hosts, and writes what is wrong with reservations.
 
 Blazar's host monitor takes a failed host out of use: the host isn't ``reservable`` until the
-monitor sees it working again.
+monitor sees it working again. A host that has left Nova counts as failed too. Blazar's monitor
+can't see it, because Nova doesn't list it.
 """
 
 import datetime
@@ -10,6 +11,7 @@ from collections.abc import Collection
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
+from warre_blazar.db.hosts import host_marks
 from warre_blazar.db.running import lease_writes
 from warre_blazar.db.tables import (
     allocations,
@@ -48,7 +50,7 @@ def suffering(
     :param unflagged: whether to leave out reservations that are flagged with ``missing_resources``.
     :returns: ids of reservations in Blazar's table.
     """
-    failed = sa.not_(compute_hosts.c.reservable)
+    failed = sa.not_(host_marks.works())
     if host_ids is not None:
         failed = sa.and_(failed, compute_hosts.c.id.in_(host_ids))
     query = (
@@ -79,7 +81,7 @@ def recovered(db: Session, now: datetime.datetime) -> list[str]:
             reservations.c.missing_resources,
             reservations.c.status.in_(_LIVE),
             leases.c.end_date > now,
-            sa.not_(_on_hosts(sa.not_(compute_hosts.c.reservable))),
+            sa.not_(_on_hosts(sa.not_(host_marks.works()))),
         )
     )
     return list(db.scalars(query))
@@ -87,7 +89,7 @@ def recovered(db: Session, now: datetime.datetime) -> list[str]:
 
 def failed_hosts(db: Session) -> set[str]:
     """The ids of the hosts that have failed."""
-    return set(db.scalars(sa.select(compute_hosts.c.id).where(sa.not_(compute_hosts.c.reservable))))
+    return set(db.scalars(sa.select(compute_hosts.c.id).where(sa.not_(host_marks.works()))))
 
 
 def set_flags(

@@ -8,6 +8,7 @@ from typing import Any
 from warre_blazar.domain.audit.differences import Difference, DifferenceKind
 from warre_blazar.domain.audit.facts import (
     Booking,
+    KnownHost,
     NovaFacts,
     PlacementFacts,
     TrustedLease,
@@ -71,6 +72,24 @@ def _add_placement(parts: dict[str, dict[str, Any]], placement: PlacementFacts) 
         for name, inventory in inventories.items():
             offered = parts[backing_names.of_class(name) or ""].setdefault("inventories", {})
             offered[provider] = inventory
+
+
+def misplaced_hosts(
+    hosts: Iterable[KnownHost], nova: NovaFacts | None, placement: PlacementFacts
+) -> Iterator[Difference]:
+    """Find hosts that Placement doesn't have, and hosts that aren't kept for bookings in Nova.
+
+    :param hosts: all hosts of Blazar, also those that can't be booked.
+    :param nova: None: Nova couldn't be read.
+    """
+    kept = nova.kept if nova else None
+    for host in hosts:
+        if host.hypervisor not in placement.providers:
+            text = f"Placement has no resource provider {host.hypervisor}"
+            yield Difference(DifferenceKind.HOST_GONE, host.name, text)
+        elif kept is not None and host.service_name not in kept:
+            text = f"Host {host.name} is neither in the freepool nor reserved"
+            yield Difference(DifferenceKind.HOST_OUTSIDE_FREEPOOL, host.name, text, host)
 
 
 #: By the step that mends a difference, the kind of the difference.

@@ -176,9 +176,17 @@ class DifferenceKind(enum.Enum):
         Needs.PERSON,
     )
     HOST_GONE = DifferenceRule(
-        "Placement has no resource provider for a host that is reservable in Blazar.",
+        "Placement has no resource provider for a host in Blazar, so the host has left Nova. Its "
+        "reservations get other hosts.",
         "Start nova-compute on the host, or delete the host in Blazar.",
         Needs.PERSON,
+    )
+    HOST_OUTSIDE_FREEPOOL = DifferenceRule(
+        "A host in Blazar is neither in the freepool nor reserved as a whole, so everybody's "
+        "servers can land on it. This happens if its compute service was deleted in Nova and has "
+        "come back.",
+        "The host is put into the freepool. If it was gone, it can be booked again.",
+        Needs.FIX,
     )
     HOST_NOT_RESERVABLE = DifferenceRule(
         "A reservation is on a host that has failed or was taken out of use.",

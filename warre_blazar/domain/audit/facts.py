@@ -115,6 +115,9 @@ class NovaFacts:
     flavors: tuple[NovaFlavor, ...]
     aggregates: tuple[NovaAggregate, ...]
     servers: tuple[Server, ...]
+    #: The hosts that are kept for bookings, by the host names of their compute services. None:
+    #: Nova has no freepool.
+    kept: frozenset[str] | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -168,6 +171,8 @@ class KnownHost:
     hypervisor: str
     #: By resource class, how much can be taken at a time from all providers of the host together.
     capacities: Mapping[str, int]
+    #: The host name of the host's compute service.
+    service_name: str = ""
 
     @classmethod
     def of(cls, host: BookableHost) -> Self:
@@ -177,7 +182,9 @@ class KnownHost:
         """
         recorded = {name: inventory.capacity for name, inventory in host.inventories.items()}
         capacities = provider_trees.totals(host.providers) if host.providers else recorded
-        return cls(host.id, host.name, str(host.properties["hypervisor_hostname"]), capacities)
+        names = (str(host.properties[name]) for name in ("hypervisor_hostname", "service_name"))
+        hypervisor, service = names
+        return cls(host.id, host.name, hypervisor, capacities, service)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -165,15 +165,11 @@ def _overlap(one: Taking, other: Taking, now: datetime.datetime) -> bool:
 
 
 def shrunk_hosts(hosts: Iterable[KnownHost], placement: PlacementFacts) -> Iterator[Difference]:
-    """Find hosts that Placement doesn't have, or that have less in Placement than in the tables."""
+    """Find hosts that have less in Placement than in the tables."""
     for host in hosts:
-        if host.hypervisor not in placement.providers:
-            text = f"Placement has no resource provider {host.hypervisor}"
-            yield Difference(DifferenceKind.HOST_GONE, host.name, text)
-            continue
         tree = placement.trees.get(host.hypervisor)
         if tree is None:
-            continue  # The tree couldn't be read.
+            continue  # The tree couldn't be read, or the host isn't in Placement.
         actual = provider_trees.totals(tree)
         for cls, known in sorted(in_placement(host).items()):
             if actual.get(cls, 0) < known:

@@ -16,7 +16,9 @@ class HostState(enum.Enum):
     DRAINING = "draining"
     #: Blazar has taken the host out of use, usually because it failed.
     FAILED = "failed"
-    #: The host works again, but servers that were moved off it may still be there.
+    #: Nova doesn't have the host any more, or it has come back and isn't in the freepool yet.
+    GONE = "gone"
+    #: Reservations have left the host while they were running, and servers of them may be there.
     ABANDONED = "abandoned"
 
 
@@ -37,14 +39,20 @@ class Marks:
     reservable: bool
     #: None: nobody drains the host.
     drain: Drain | None
-    #: Whether the host has failed, and servers that were on it may still be there.
+    #: Whether running reservations have left the host, and servers of them may still be there.
     abandoned: bool
     #: When the host's resource providers were last read and had changed. None: never.
     read_at: datetime.datetime | None
+    #: Whether the host has left Nova.
+    gone: bool = False
+    #: Since when Placement has had no resource provider for the host. None: it has one.
+    missing_since: datetime.datetime | None = None
 
     @property
     def state(self) -> HostState:
         """Whether the host can be booked, and if not, why."""
+        if self.gone:
+            return HostState.GONE
         if not self.reservable:
             return HostState.FAILED
         if self.abandoned:

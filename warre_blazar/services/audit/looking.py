@@ -30,11 +30,11 @@ from warre_blazar.domain.audit.facts import (
 )
 from warre_blazar.domain.audit.taken_room import Entitled
 from warre_blazar.domain.hosts import provider_trees
-from warre_blazar.domain.running import lease_states
+from warre_blazar.domain.running import backing_names, lease_states
 from warre_blazar.domain.running.holders import Holder
 from warre_blazar.domain.running.lease import END_EVENT, START_EVENT, Lease
 from warre_blazar.errors import exceptions
-from warre_blazar.openstack import holders, host_trees, nova, placement, trusts
+from warre_blazar.openstack import freepool, holders, host_trees, nova, placement, trusts
 
 T = TypeVar("T")
 _Patience = Callable[[int], float]
@@ -78,12 +78,15 @@ def look(now: datetime.datetime, patience: _Patience, neighbors: StockTypes) -> 
     :raises oslo_db.exception.DBError: the database is unavailable, so nothing can be compared.
     """
     with session.reader() as db:
-        hosts = [KnownHost.of(host) for host in reservable_hosts.empty(db)]
+        hosts, closed = (
+            [KnownHost.of(host) for host in reservable_hosts.empty(db, closed=is_closed)]
+            for is_closed in (False, True)
+        )
         services = reservable_hosts.services(db)
     away: dict[str, str] = {}
     with futures.ThreadPoolExecutor(3) as pool:
         nova_answer = pool.submit(_nova)
-        placement_answer = pool.submit(_placement, [host.hypervisor for host in hosts], services)
+        placement_answer = pool.submit(_placement, hosts, closed, services)
         keystone_answer = pool.submit(trusts.of_service_user)
     answers = _Answers(
         _result(nova_answer, away), _result(placement_answer, away), _result(keystone_answer, away)
@@ -110,6 +113,7 @@ def look(now: datetime.datetime, patience: _Patience, neighbors: StockTypes) -> 
             *table_side.orphan_events(audit.orphan_event_count(db)),
             *table_side.lost_notices(deliveries.given_up(db)),
             *_oversold(db, now, hosts, answers.placement),
+            *_misplaced([*hosts, *closed], answers),
             *_in_the_cloud(db, now, bookings, left_alone, answers, held),
             *taken_room.compare(held, entitled(db, now, hosts), left_alone),
         ]
@@ -127,14 +131,21 @@ def _result(answer: "futures.Future[T]", away: dict[str, str]) -> T | None:
 
 
 def _nova() -> NovaFacts:
+    aggregates = nova.aggregates()
     return NovaFacts(
         nova.flavors_of_reservations(),
-        nova.aggregates_of_reservations(),
+        tuple(a for a in aggregates if backing_names.of_aggregate(a.name, a.metadata)),
         nova.servers(),
+        freepool.hosts(aggregates),
     )
 
 
-def _placement(hypervisors: Sequence[str], registered: Collection[str]) -> PlacementFacts:
+def _placement(
+    hosts: Sequence[KnownHost], closed: Sequence[KnownHost], registered: Collection[str]
+) -> PlacementFacts:
+    """Read what Placement holds. Of hosts that can't be booked, only their existence matters."""
+    hypervisors = [host.hypervisor for host in hosts]
+    every = [*hypervisors, *(host.hypervisor for host in closed)]
     trees = {
         hypervisor: tuple(provider_trees.bookable(provider) for provider in tree)
         for hypervisor, tree in host_trees.trees(hypervisors).items()
@@ -142,7 +153,7 @@ def _placement(hypervisors: Sequence[str], registered: Collection[str]) -> Place
     }
     return PlacementFacts(
         placement.classes_of_reservations(),
-        placement.providers(hypervisors),
+        placement.providers(every),
         trees,
         holders.taken(registered),
     )
@@ -191,6 +202,11 @@ def _oversold(
     yield from overselling.oversold_hosts(known, of_hosts, now)
     if placement_facts is not None:
         yield from overselling.shrunk_hosts(hosts, placement_facts)
+
+
+def _misplaced(hosts: Sequence[KnownHost], answers: _Answers) -> Iterator[Difference]:
+    if answers.placement is not None:
+        yield from cloud_side.misplaced_hosts(hosts, answers.nova, answers.placement)
 
 
 def _in_the_cloud(

@@ -22,8 +22,9 @@ from warre_blazar.domain.running import backing_names, lease_states
 from warre_blazar.domain.running.holders import Holder, HolderKind
 from warre_blazar.domain.running.lease_states import Action
 from warre_blazar.errors import exceptions
-from warre_blazar.openstack import holders, nova, trusts
+from warre_blazar.openstack import freepool, holders, nova, trusts
 from warre_blazar.services.audit import looking
+from warre_blazar.services.hosts import host_refresh
 from warre_blazar.services.running import backing, repair
 
 LOG = logging.getLogger(__name__)
@@ -136,6 +137,12 @@ class Mender:
             raise session.RowChanged
         backing.open_to_project(difference.subject)
 
+    def _freepool(self, difference: Difference) -> None:
+        host: KnownHost = difference.details
+        freepool.add(host.service_name)
+        # If the host was gone, it is taken back.
+        host_refresh.refresh({host.id})
+
     def _aggregate_id(self, difference: Difference) -> None:
         with session.writer() as db:
             _alive(db, difference.subject)
@@ -233,6 +240,7 @@ class Mender:
         DifferenceKind.STALE_PROMISE: _promise,
         DifferenceKind.INSTANCE_ROW: _instance_row,
         DifferenceKind.NOTE_WRONG: _aggregate_id,
+        DifferenceKind.HOST_OUTSIDE_FREEPOOL: _freepool,
         DifferenceKind.NOT_OPENED: _open,
         DifferenceKind.LEFTOVER: _leftover,
         DifferenceKind.ROOM_TAKEN: _room_taken,

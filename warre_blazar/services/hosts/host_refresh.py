@@ -1,5 +1,8 @@
 """Reads hosts' resource providers, aggregates and zones anew, and reports what has changed.
 
+All hosts of Blazar are read, also those that can't be booked now: a host that has failed may leave
+Nova, and a drained host may get fewer devices.
+
 Several managers and commands may do this at the same time. Each of them reads the tables before it
 asks Placement, and writes only if the tables still say the same. So an older answer of Placement
 can't replace a newer one.
@@ -13,7 +16,7 @@ from oslo_utils import timeutils
 
 from warre_blazar import times
 from warre_blazar.db import audit, session
-from warre_blazar.db.hosts import host_providers, reservable_hosts
+from warre_blazar.db.hosts import host_marks, host_providers, reservable_hosts
 from warre_blazar.db.hosts.host_providers import NOTHING, Overtaken, Reading, Stored
 from warre_blazar.db.running import confined_projects
 from warre_blazar.domain.audit import overselling
@@ -25,6 +28,7 @@ from warre_blazar.domain.hosts.bookable_host import BookableHost
 from warre_blazar.domain.hosts.provider_trees import TreeDifference
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import host_trees, nova, site_aggregates
+from warre_blazar.services.hosts import gone_hosts
 
 LOG = logging.getLogger(__name__)
 
@@ -91,7 +95,7 @@ def _tell_nobody(_: Refreshed) -> None:
 
 
 def refresh(ids: Collection[str] | None = None, tell: Tell = _tell_nobody) -> Refresh:
-    """Read the providers, aggregates and zones of reservable hosts, and store what has changed.
+    """Read the providers, aggregates and zones of hosts, and store what has changed.
 
     :param ids: the ids of the hosts to read; None for all.
     :param tell: a function that is called for each changed host that is overbooked now.
@@ -103,18 +107,21 @@ def refresh(ids: Collection[str] | None = None, tell: Tell = _tell_nobody) -> Re
     site, zones_failure = _in_nova()
     if site.site is not None:
         _store_confined(site.site.confined)
-    failures: dict[str, str] = {}
+    failures: dict[str, exceptions.WarreError] = {}
     changed: set[str] = set()
     left = list(before.values())
     for _ in range(_ATTEMPTS):
         left = _read(left, site, changed, failures) if left else left
+    missing = {i for i, error in failures.items() if isinstance(error, exceptions.HostsGone)}
+    answered = [h for i, h in before.items() if i not in failures or i in missing]
+    gone_hosts.note(answered, missing)
     result = Refresh(_outcomes(before, changed, failures), zones_failure)
     _report(result, tell)
     return result
 
 
 def refresh_settling(tell: Tell = _tell_nobody) -> None:
-    """Read the hosts that nobody has read yet, and the hosts that are settling.
+    """Read the hosts that nobody has read yet, that are settling, or that may have left Nova.
 
     :param tell: the same as for ``refresh``.
     :raises oslo_db.exception.DBError: the database is unavailable.
@@ -122,6 +129,7 @@ def refresh_settling(tell: Tell = _tell_nobody) -> None:
     with session.reader() as db:
         ids = host_providers.unread(db)
         ids += host_providers.settling(db, timeutils.utcnow() - times.HOST_SETTLES_FOR)
+        ids += host_marks.missing(db)
     if ids:
         refresh(ids, tell)
 
@@ -130,7 +138,7 @@ def _read(
     hosts: Sequence[BookableHost],
     site: InNova,
     changed: set[str],
-    failures: dict[str, str],
+    failures: dict[str, exceptions.WarreError],
 ) -> list[BookableHost]:
     """Read hosts once, and store what has changed.
 
@@ -146,7 +154,7 @@ def _read(
     for host in hosts:
         tree, known = trees[host.name], stored.get(host.id, NOTHING)
         if isinstance(tree, exceptions.WarreError):
-            failures[host.id] = tree.message
+            failures[host.id] = tree
             continue
         reading = site.reading(host, tree, known)
         if known == reading.stored:
@@ -162,7 +170,8 @@ def _read(
 
 def _hosts(ids: Collection[str] | None = None) -> dict[str, BookableHost]:
     with session.reader() as db:
-        return {h.id: h for h in reservable_hosts.empty(db) if ids is None or h.id in ids}
+        every = [*reservable_hosts.empty(db), *reservable_hosts.empty(db, closed=True)]
+    return {host.id: host for host in every if ids is None or host.id in ids}
 
 
 def _in_nova() -> tuple[InNova, str]:
@@ -190,7 +199,9 @@ def _store(host_id: str, reading: Reading, before: Stored) -> None:
 
 
 def _outcomes(
-    before: Mapping[str, BookableHost], changed: Collection[str], failures: Mapping[str, str]
+    before: Mapping[str, BookableHost],
+    changed: Collection[str],
+    failures: Mapping[str, exceptions.WarreError],
 ) -> list[Refreshed]:
     after = _hosts(changed) if changed else {}
     overbooked = find_overbooked(after.values())
@@ -202,7 +213,7 @@ def _outcomes(
                 host.id,
                 host.name,
                 difference=_difference(host, now) if now else None,
-                failure=failures.get(host.id, ""),
+                failure=failures[host.id].message if host.id in failures else "",
                 overbooked=tuple(o for o in overbooked if o.host.id == host.id),
             )
         )
@@ -225,7 +236,9 @@ def find_overbooked(hosts: Iterable[BookableHost]) -> list[Overbooked]:
 
 def all_overbooked() -> list[Overbooked]:
     """``find_overbooked`` for all reservable hosts, as they were last read."""
-    return find_overbooked(_hosts().values())
+    with session.reader() as db:
+        hosts = reservable_hosts.empty(db)
+    return find_overbooked(hosts)
 
 
 def _difference(before: BookableHost, after: BookableHost) -> TreeDifference:

@@ -136,7 +136,8 @@ _STATES = {
     "bookable": gettext_lazy("can be booked"),
     "draining": gettext_lazy("drains, nothing new is placed on it"),
     "failed": gettext_lazy("failed"),
-    "abandoned": gettext_lazy("no longer in Nova"),
+    "gone": gettext_lazy("no longer in Nova"),
+    "abandoned": gettext_lazy("servers may be left on it"),
 }
 
 
