@@ -249,6 +249,10 @@ ROOM_GIVEN_BACK_WITHIN = 3.0
 #: :longer: The reservation starts later than it could.
 #: :shorter: Placement gets more requests.
 ROOM_LOOKED_AT_EVERY = 0.5
+#: The pause between two looks whether servers have been migrated.
+#: :longer: ``host drain --running`` says later what has become of them.
+#: :shorter: Nova gets more requests.
+MIGRATION_POLL = 5.0
 #: If Nova began to delete a server this long ago, and the server is still there, the deletion has
 #: failed and is requested anew.
 #: :longer: Servers whose deletion has failed stay longer.

@@ -74,6 +74,10 @@ class Nova(Guarded):
         self.quotas: dict[str, dict[str, int]] = {}
         #: The ids of servers in a cell that doesn't answer.
         self.unreachable: set[str] = set()
+        #: The hosts to which the next servers are migrated. Afterwards there is no valid host.
+        self.free_hosts: list[str] = []
+        #: Whether migrations fail after they have begun.
+        self.migrations_fail = False
         #: Whether servers stay after their deletion was requested.
         self.servers_stay = False
         #: Whether deletions fail in a way that leaves their servers in the state "deleting".
@@ -109,6 +113,7 @@ class Nova(Guarded):
                 "name": name,
                 "image": "" if on_volume else {"id": "image"},
                 "host": host,
+                "status": "ACTIVE",
             }
         return server_id
 
@@ -510,6 +515,8 @@ class Nova(Guarded):
             and request.query.get("host") in (None, server.get("host"))
             and "marker" not in request.query
         ]
+        if "host" in request.query:
+            self._finish_migrations()
         if "2.69" in request.headers.get("openstack-api-version", ""):
             partial = {"links": [], "status": "UNKNOWN"}
             servers = [
@@ -518,6 +525,25 @@ class Nova(Guarded):
         else:
             servers = [server for server in servers if server["id"] not in self.unreachable]
         return Answer(200, {"servers": servers})
+
+    def _finish_migrations(self) -> None:
+        """Finish migrations after those who follow them have seen them once."""
+        for server in self.servers.values():
+            to = server.pop("to", None)
+            if to is not None:
+                server["status"] = "ACTIVE"
+                server["host"] = server["host"] if self.migrations_fail else to
+
+    def _migrate_live(self, server_id: str, server: dict[str, Any]) -> None:
+        """Choose a host before the answer, as Nova does up to microversion 2.33."""
+        if server["status"] not in ("ACTIVE", "PAUSED"):
+            # The state of a server that is shut off is "stopped".
+            raise Refusal(
+                409, f"Cannot 'os-migrateLive' instance {server_id} while it is in vm_state stopped"
+            )
+        if not self.free_hosts:
+            raise Refusal(400, "No valid host was found. There are not enough hosts available.")
+        server |= {"status": "MIGRATING", "to": self.free_hosts.pop(0)}
 
     def delete_server(self, request: Request, server_id: str) -> Answer:
         if server_id not in self.servers:
@@ -550,6 +576,8 @@ class Nova(Guarded):
                 return Answer(204)
             case {"os-resetState": {"state": "error"}}:
                 server["deleting"] = False
+            case {"os-migrateLive": {"host": None, "block_migration": "auto"}}:
+                self._migrate_live(server_id, server)
             case {"createImage": image}:
                 return self._create_image(server_id, server, image)
             case _:

@@ -1,4 +1,4 @@
-"""``warre-blazar-manage host``: the actions ``refresh`` and ``drain`` for hosts."""
+"""``warre-blazar-manage host``: the actions ``refresh``, ``drain`` and ``fail`` for hosts."""
 
 from typing import Any
 
@@ -6,10 +6,10 @@ from oslo_config import cfg
 from oslo_db import options as db_options
 
 from warre_blazar import conf
-from warre_blazar.cmd import host_drain, host_refresh
+from warre_blazar.cmd import host_drain, host_fail, host_refresh
 
 #: The actions. Each action's module adds the action's arguments and runs the action.
-_ACTIONS = {"refresh": host_refresh, "drain": host_drain}
+_ACTIONS = {"refresh": host_refresh, "drain": host_drain, "fail": host_fail}
 
 
 def add_parser(subparsers: Any) -> None:

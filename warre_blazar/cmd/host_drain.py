@@ -1,26 +1,22 @@
-"""``warre-blazar-manage host drain``: moves a host's future reservations to other hosts."""
+"""``warre-blazar-manage host drain``: moves a host's reservations to other hosts."""
 
-import contextlib
+import dataclasses
 import getpass
 import json
 import os
 import sys
-from collections.abc import Mapping
 from typing import Any
 
 from oslo_utils import timeutils
 
-from warre_blazar.cmd import setup_errors
-from warre_blazar.domain.hosts.host_marks import Drain, OnHost
-from warre_blazar.domain.wording import counted
+from warre_blazar.cmd import asking, host_report, setup_errors
+from warre_blazar.cmd.host_report import EMPTY, FAILED, LEFT, Report
+from warre_blazar.domain.hosts.host_marks import Drain
 from warre_blazar.errors import exceptions
-from warre_blazar.openstack import people
-from warre_blazar.services.moves import drained_hosts
-from warre_blazar.services.moves.drained_hosts import DrainResult
+from warre_blazar.services.moves import drained_hosts, emptying, server_migrations
 from warre_blazar.site_rules import conditions
 
-#: The exit statuses: nothing is left on the host, something is left on it, or the command failed.
-EMPTY, LEFT, FAILED = 0, 1, 2
+__all__ = ["EMPTY", "FAILED", "LEFT", "add_parser", "run"]
 
 
 def add_parser(actions: Any) -> None:
@@ -36,6 +32,17 @@ def add_parser(actions: Any) -> None:
     parser.add_argument(
         "--reason", metavar="TEXT", help="why; openstack reservation host status shows it"
     )
+    parser.add_argument(
+        "--running",
+        action="store_true",
+        help="move running reservations too, live-migrate their servers, and wait for this",
+    )
+    parser.add_argument(
+        "--no-migrate",
+        action="store_true",
+        help="with --running: print the servers instead of migrating them",
+    )
+    parser.add_argument("--yes", action="store_true", help="with --running: don't ask")
     parser.add_argument(
         "--dry-run",
         action="store_true",
@@ -55,20 +62,64 @@ def run(command: Any) -> int:
     try:
         if command.undo:
             return _undo(command)
-        do = drained_hosts.foresee if command.dry_run else drained_hosts.drain
-        now = timeutils.utcnow()
-        drain = Drain(_operator(), now.replace(microsecond=0), command.reason)
-        result = do(command.host, drain, conditions.of_service(), now)
+        return _drain(command)
     except setup_errors.DATABASE as error:
         return _fail(setup_errors.database(error))
     except exceptions.WarreError as error:
         return _fail(error.message)
-    projects = _project_names(result)
+
+
+def _drain(command: Any) -> int:
+    if not command.running and (command.no_migrate or command.yes):
+        return _fail("--no-migrate and --yes need --running")
+    if command.running and not (command.yes or command.dry_run):
+        how = "" if command.no_migrate else ", and their servers are live-migrated"
+        what = f"The reservations that run on host {command.host} get other hosts{how}"
+        if refusal := asking.refusal(what):
+            return _fail(refusal)
+    do = drained_hosts.foresee if command.dry_run else drained_hosts.drain
+    now = timeutils.utcnow()
+    drain = Drain(_operator(), now.replace(microsecond=0), command.reason)
+    emptied = do(command.host, drain, conditions.of_service(), now, running=command.running)
+    report = Report(emptied, command.dry_run)
+    if command.running:
+        if not command.dry_run:
+            reopen = [each.on_host.reservation_id for each in emptied.moved if each.reopen]
+            report = dataclasses.replace(report, unopened=emptying.open_moved(reopen))
+        servers = server_migrations.to_move(emptied)
+        report = dataclasses.replace(report, servers=servers)
+    return _tell(command, report)
+
+
+def _tell(command: Any, report: Report) -> int:
+    """Print what has become of everything, while servers are being migrated."""
+    migrates = command.running and not (command.no_migrate or command.dry_run)
+    servers = report.servers
+    projects = host_report.project_names(report.reservations, servers)
+    if migrates:
+        report = dataclasses.replace(report, servers=())
+    if command.dry_run and not command.json:
+        print(f"Dry run, nothing was changed: host {command.host} would be closed for bookings")
+    if not command.json:
+        for line in report.lines(projects):
+            print(line, flush=True)
+    if migrates:
+
+        def tell(each: server_migrations.Attempt) -> None:
+            if not command.json:
+                print(host_report.attempt(each, projects), flush=True)
+
+        attempts = server_migrations.migrate(report.reservations.host_id, servers, tell)
+        report = dataclasses.replace(report, attempts=attempts)
     if command.json:
-        _print_json(result, projects, draining=not command.dry_run)
+        document = {**report.document(projects), "draining": not command.dry_run}
+        print(json.dumps(document, indent=2))
+    elif command.dry_run:
+        print(f"Reservations that would be {report.counts()}")
     else:
-        _print(command.host, result, projects, dry_run=command.dry_run)
-    return LEFT if result.left else EMPTY
+        counts = report.counts()
+        print(f"Host {command.host} is closed for bookings. Reservations that were {counts}")
+    return report.status
 
 
 def _operator() -> str:
@@ -95,71 +146,3 @@ def _undo(command: Any) -> int:
 def _fail(message: str) -> int:
     print(f"warre-blazar-manage: {message}", file=sys.stderr)
     return FAILED
-
-
-def _project_names(result: DrainResult) -> dict[str, str]:
-    """The names of the reservations' projects by id, as far as Keystone tells them."""
-    names: dict[str, str] = {}
-    moved, left = (each.on_host for each in result.moved), (each.on_host for each in result.left)
-    ids = {on_host.project_id for on_host in (*moved, *left)}
-    with contextlib.suppress(exceptions.WarreError):
-        for project_id in sorted(ids):
-            if project := people.find_project(project_id):
-                names[project_id] = project["name"]
-    return names
-
-
-def _print(host: str, result: DrainResult, projects: Mapping[str, str], *, dry_run: bool) -> None:
-    if dry_run:
-        print(f"Dry run, nothing was changed: host {host} would be closed for bookings")
-    for each in result.moved:
-        print(
-            f"{'would move' if dry_run else 'moved'}  {_line(each.on_host, projects)}, to "
-            f"{', '.join(each.new_hosts)}"
-        )
-    for left in result.left:
-        print(f"{'would stay' if dry_run else 'left '}  {_line(left.on_host, projects)}")
-        print(f"    {left.why}")
-    moved, stayed = len(result.moved), len(result.left)
-    if dry_run:
-        print(f"Reservations that would be moved: {moved}, left: {stayed}")
-        return
-    print(
-        f"Host {host} is closed for bookings. Reservations that were moved: {moved}, left: {stayed}"
-    )
-
-
-def _line(each: OnHost, projects: Mapping[str, str]) -> str:
-    of_flavor = f" of {each.flavor_name}" if each.flavor_name else ""
-    return (
-        f"{each.shown_id}  {each.start:%Y-%m-%d %H:%M} to {each.end:%Y-%m-%d %H:%M} UTC, "
-        f"{counted(each.instances, 'instance')}{of_flavor}, "
-        f"project {projects.get(each.project_id, each.project_id)}"
-    )
-
-
-def _print_json(result: DrainResult, projects: Mapping[str, str], *, draining: bool) -> None:
-    document = {
-        "host_id": result.host_id,
-        "draining": draining,
-        "moved": [
-            {**_document(each.on_host, projects), "new_hosts": each.new_hosts}
-            for each in result.moved
-        ],
-        "left": [{**_document(left.on_host, projects), "why": left.why} for left in result.left],
-    }
-    print(json.dumps(document, indent=2))
-
-
-def _document(each: OnHost, projects: Mapping[str, str]) -> dict[str, Any]:
-    return {
-        "reservation_id": each.shown_id,
-        "resource_type": each.resource_type,
-        "flavor": each.flavor_name,
-        "project": projects.get(each.project_id),
-        "project_id": each.project_id,
-        "status": each.status,
-        "instances": each.instances,
-        "start": each.start.isoformat(timespec="seconds") + "+00:00",
-        "end": each.end.isoformat(timespec="seconds") + "+00:00",
-    }

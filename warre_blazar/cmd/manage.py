@@ -7,6 +7,7 @@ from oslo_config import cfg
 from oslo_db import options as db_options
 
 from warre_blazar.cmd import (
+    asking,
     audit_command,
     flavor_command,
     host_command,
@@ -144,11 +145,8 @@ def _check_downgrade(url: str, command: Any) -> None:
     if command.yes:
         return
     lost = "This deletes all data for which the older revision has no table or column"
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise migration.MigrationError(f"{lost}. Without a terminal, it needs --yes")
-    print(f"{lost}. Go on? [y/N] ", end="", file=sys.stderr, flush=True)
-    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
-        raise migration.MigrationError("Nothing was downgraded")
+    if refusal := asking.refusal(lost):
+        raise migration.MigrationError(refusal)
 
 
 def _quota(conf: cfg.ConfigOpts) -> int:

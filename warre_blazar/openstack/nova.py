@@ -75,6 +75,10 @@ def _nova(microversion: str = _MICROVERSION) -> Iterator[nova_client.Client]:
         ) from error
 
 
+#: For the other modules that send requests to Nova.
+client = _nova
+
+
 def make_flavor(flavor: NovaFlavor) -> None:
     """Make a Nova flavor, unless it exists. Set its extra specs, and give its projects access."""
     with _nova() as nova:

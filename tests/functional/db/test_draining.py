@@ -1,6 +1,7 @@
-"""``warre-blazar-manage host drain``: what moves, what stays and why, and what can't come."""
+"""``warre-blazar-manage host drain`` and ``host fail``: what moves, what stays and why."""
 
 import dataclasses
+import functools
 import json
 
 import pytest
@@ -9,16 +10,18 @@ from blazar.db import api as db_api
 
 from tests.fakes.cloud import Cloud
 from tests.functional.db import databases, oversold, races, world
-from tests.functional.db.outage import book_on, booked_on, fail, heal, hosts_of
+from tests.functional.db.outage import book_on, booked_on, fail, flags, heal, hosts_of
 from warre_blazar.cmd import host_drain
 from warre_blazar.cmd.manage import main as manage_main
 from warre_blazar.db import session
 from warre_blazar.db.records import changes
 from warre_blazar.domain.hosts.host_marks import Drain
 from warre_blazar.domain.records.changes import ChangeKind
+from warre_blazar.domain.running import backing_names
 from warre_blazar.errors import exceptions
 from warre_blazar.services.booking import admission
-from warre_blazar.services.moves import drained_hosts
+from warre_blazar.services.moves import drained_hosts, emptying, failed_hosts
+from warre_blazar.services.moves.emptying import Emptied
 
 pytestmark = pytest.mark.usefixtures("database")
 
@@ -36,11 +39,11 @@ def flavor(pair):
     return world.add_flavor(slots=99)
 
 
-def drain(host: str = "a") -> drained_hosts.DrainResult:
+def drain(host: str = "a") -> Emptied:
     return drained_hosts.drain(host, Drain("op", world.NOW, "fans"), world.conditions(), world.NOW)
 
 
-def whys(drained: drained_hosts.DrainResult) -> dict[str, str]:
+def whys(drained: Emptied) -> dict[str, str]:
     return {left.on_host.reservation_id: left.why for left in drained.left}
 
 
@@ -67,13 +70,13 @@ def test_reservation_that_begins_while_a_host_is_drained_stays(
 ):
     a, _ = pair
     lease = book_on(a, flavor, hours(1, 3))
-    relocate = drained_hosts.relocate
+    relocate = emptying.relocate
 
-    def begun_meanwhile(*args):
+    def begun_meanwhile(*args, **kwargs):
         world.begin(lease)
-        return relocate(*args)
+        return relocate(*args, **kwargs)
 
-    monkeypatch.setattr(drained_hosts, "relocate", begun_meanwhile)
+    monkeypatch.setattr(emptying, "relocate", begun_meanwhile)
     drained = drain()
     assert drained.moved == []
     assert whys(drained)[lease.reservation_id].startswith("it has begun")
@@ -173,11 +176,9 @@ def test_simultaneous_booking_and_drain_leave_the_host_empty(
             booking()
             world.set_status(booking.lease, "PENDING")
 
-        drained: list[drained_hosts.DrainResult] = []
+        drained: list[Emptied] = []
 
-        def empty(
-            host_id: str = host_id, drained: list[drained_hosts.DrainResult] = drained
-        ) -> None:
+        def empty(host_id: str = host_id, drained: list[Emptied] = drained) -> None:
             drained.append(drain(host_id))
 
         result = races.in_threads([finish, empty])
@@ -196,11 +197,12 @@ def run(database: sa.Engine, cloud: Cloud, tmp_path, capsys):
     """Run the command, and return its exit status and what it prints."""
     path = tmp_path / "blazar.conf"
     url = database.url.render_as_string(hide_password=False).replace("%", "%%")
-    path.write_text(f"[database]\nconnection = {url}\n")
 
-    def call(*words: str) -> tuple[int, str, str]:
+    def call(*words: str, action: str = "drain", healing_interval: int = 0) -> tuple[int, str, str]:
+        interval = f"[physical:host]\nhealing_interval = {healing_interval}\n"
+        path.write_text(f"[database]\nconnection = {url}\n{interval}")
         capsys.readouterr()
-        status = manage_main(["--config-file", str(path), "host", "drain", *words])
+        status = manage_main(["--config-file", str(path), "host", action, *words])
         return status, *capsys.readouterr()
 
     return call
@@ -275,3 +277,178 @@ def test_dry_run_begins_by_saying_that_it_is_one(run, pair, flavor):
     first, moved, _ = run("a", "--dry-run")[1].splitlines()
     assert first == "Dry run, nothing was changed: host a would be closed for bookings"
     assert moved.startswith(f"would move  {lease.reservation_id}")
+
+
+# Running reservations.
+
+
+@pytest.fixture
+def running(cloud: Cloud, pair, flavor) -> world.Lease:
+    """A running reservation of two instances on the first host, with two servers."""
+    lease = book_on(pair[0], flavor, hours(0, 3), 2)
+    world.begin(lease)
+    for name in ("one", "two"):
+        boot(cloud, lease, name)
+    return lease
+
+
+def boot(cloud: Cloud, lease: world.Lease, name: str) -> str:
+    cloud.placement.use("blazar_a", backing_names.resource_class(lease.reservation_id), 1)
+    flavor_id = backing_names.nova_flavor_id(lease.reservation_id)
+    return cloud.nova.boot(flavor_id, world.PROJECT, name, host="a")
+
+
+def offered(cloud: Cloud, lease: world.Lease) -> dict[str, int]:
+    cls = backing_names.resource_class(lease.reservation_id)
+    return {n: t[cls] for n, t in cloud.placement.offered().items() if cls in t}
+
+
+def test_running_reservation_and_its_servers_leave_the_host(
+    run, cloud: Cloud, clock, pair, running
+):
+    cloud.nova.free_hosts = ["b", "b"]
+    status, out, _ = run("a", "--running", "--yes")
+    moved, *servers, last = out.splitlines()
+    assert (status, hosts_of(running)) == (host_drain.EMPTY, {pair[1]: 2})
+    assert moved.startswith(f"moved  {running.reservation_id}")
+    assert [line.split("  ")[0] for line in servers] == ["migrated", "migrated"]
+    assert last == (
+        "Host a is closed for bookings. Reservations that were moved: 1, left: 0. Servers that "
+        "were migrated: 2, left: 0"
+    )
+    assert {server["host"] for server in cloud.nova.servers.values()} == {"b"}
+    # The servers that were still there kept their part until they left.
+    assert offered(cloud, running) == {"blazar_a": 2, "blazar_b": 2}
+    cloud.placement.used.clear()
+    failed_hosts.take_back_hosts()
+    assert offered(cloud, running) == {"blazar_b": 2}
+    assert run("a", "--running", "--yes")[0] == host_drain.EMPTY
+
+
+def test_server_that_finds_no_host_is_left_and_tried_again(run, cloud: Cloud, clock, pair, running):
+    cloud.nova.free_hosts = ["b"]
+    status, out, _ = run("a", "--running", "--yes")
+    assert status == host_drain.LEFT
+    assert "    Nova refused: No valid host was found." in out
+    assert "Servers that were migrated: 1, left: 1" in out
+    cloud.nova.free_hosts = ["b"]
+    status, out, _ = run("a", "--running", "--yes", "--json")
+    (server,) = json.loads(out)["servers"]
+    assert (status, server["outcome"], server["why"]) == (host_drain.EMPTY, "migrated", None)
+    assert (server["name"], server["reservation_id"]) == ("two", running.reservation_id)
+
+
+def test_server_that_is_shut_off_or_fails_under_way_is_left_with_its_reason(
+    run, cloud: Cloud, clock, pair, running
+):
+    cloud.nova.free_hosts = ["b"]
+    cloud.nova.migrations_fail = True
+    (stopped,) = (s for s in cloud.nova.servers.values() if s["name"] == "one")
+    stopped["status"] = "SHUTOFF"
+    status, out, _ = run("a", "--running", "--yes", "--json")
+    whys = {each["name"]: each["why"] for each in json.loads(out)["servers"]}
+    assert status == host_drain.LEFT
+    assert "vm_state stopped" in whys["one"]
+    assert "has given up" in whys["two"]
+
+
+def test_servers_are_only_printed_without_migration(run, cloud: Cloud, pair, running):
+    status, out, _ = run("a", "--running", "--no-migrate", "--yes")
+    assert (status, hosts_of(running)) == (host_drain.LEFT, {pair[1]: 2})
+    assert out.count("    openstack server migrate --live-migration ") == 2
+    assert "Servers that were migrated: 0, left: 2" in out
+    assert {server["host"] for server in cloud.nova.servers.values()} == {"a"}
+
+
+def test_server_whose_instance_stays_stays_too(run, cloud: Cloud, clock, pair, flavor, running):
+    book_on(pair[1], flavor, hours(0, 9))
+    cloud.nova.free_hosts = ["b"]
+    status, out, _ = run("a", "--running", "--yes")
+    assert (status, hosts_of(running)) == (host_drain.LEFT, {host_id: 1 for host_id in pair})
+    assert "no room for 1 of its instances" in out
+    assert "make room, add a host, or wait for its end" in out
+    assert [s["host"] for s in cloud.nova.servers.values()].count("b") == 1
+    assert "Servers that were migrated: 1, left: 0" in out
+
+
+def test_dry_run_names_the_servers_and_changes_nothing(
+    run, database: sa.Engine, cloud: Cloud, pair, running
+):
+    before = databases.dump(database)
+    status, out, _ = run("a", "--running", "--dry-run")
+    assert (status, databases.dump(database)) == (host_drain.EMPTY, before)
+    assert [line.split("  ")[0] for line in out.splitlines()[1:-1]] == [
+        "would move",
+        *["would migrate"] * 2,
+    ]
+    assert "Servers that were migrated: 0, to be migrated: 2" in out
+    assert {server["host"] for server in cloud.nova.servers.values()} == {"a"}
+
+
+def test_reservation_that_nova_cannot_open_is_named(run, cloud: Cloud, pair, running):
+    cloud.nova.fail(match="POST .*os-aggregates", status=503)
+    status, out, _ = run("a", "--running", "--no-migrate", "--yes")
+    assert (status, hosts_of(running)) == (host_drain.LEFT, {pair[1]: 2})
+    assert f"closed  {running.reservation_id}  a manager opens it" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [(["--running"], "it needs --yes"), (["--no-migrate"], "need --running")],
+)
+def test_running_reservations_are_not_moved_without_a_yes(run, pair, running, words, said):
+    status, out, err = run("a", *words)
+    assert (status, out, said in err) == (host_drain.FAILED, "", True)
+    assert hosts_of(running) == {pair[0]: 2}
+
+
+# Hosts that are said to have failed.
+
+
+@pytest.fixture
+def run_fail(run):
+    """Run ``host fail``, and return its exit status and what it prints."""
+    return functools.partial(run, action="fail")
+
+
+def test_failed_host_is_healed_at_once(run_fail, cloud: Cloud, pair, running):
+    status, out, _ = run_fail("a", "--yes")
+    assert (status, hosts_of(running)) == (host_drain.EMPTY, {pair[1]: 2})
+    assert out.splitlines()[-1] == (
+        "Host a is out of use. Reservations that were moved: 1, left: 0, begin later and stay: 0"
+    )
+    assert offered(cloud, running) == {"blazar_a": 2, "blazar_b": 2}
+    assert not db_api.host_get(pair[0])["reservable"]
+    assert flags(running) == (False, True, True)
+    assert run_fail("a", "--undo")[:2] == (0, "Host a can be used again\n")
+    assert db_api.host_get(pair[0])["reservable"]
+
+
+def test_reservation_without_room_elsewhere_is_flagged(run_fail, pair, flavor, running):
+    world.add_stock([pair[1]], hours(0, 9), "physical:host")
+    status, out, _ = run_fail("a", "--yes", "--json")
+    document = json.loads(out)
+    assert (status, document["moved"], document["failed"]) == (host_drain.LEFT, [], True)
+    assert document["left"][0]["why"].startswith("no room for 2 of its instances")
+    assert flags(running) == (True, False, True)
+
+
+def test_reservations_after_the_healing_interval_stay(run_fail, pair, flavor):
+    later = book_on(pair[0], flavor, hours(5, 6))
+    status, out, _ = run_fail("a", "--yes", healing_interval=60)
+    assert (status, hosts_of(later)) == (host_drain.EMPTY, {pair[0]: 1})
+    assert out.endswith("begin later and stay: 1\n")
+
+
+def test_dry_run_of_a_failure_changes_nothing(run_fail, database: sa.Engine, pair, running):
+    before = databases.dump(database)
+    status, out, _ = run_fail("a", "--dry-run")
+    assert (status, databases.dump(database)) == (host_drain.EMPTY, before)
+    assert out.splitlines()[0] == ("Dry run, nothing was changed: host a would be taken out of use")
+    assert out.splitlines()[1].startswith(f"would move  {running.reservation_id}")
+
+
+def test_failure_needs_a_yes_without_a_terminal(run_fail, pair):
+    status, _, err = run_fail("a")
+    assert (status, "it needs --yes" in err) == (host_drain.FAILED, True)
+    assert db_api.host_get(pair[0])["reservable"]

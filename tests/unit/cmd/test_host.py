@@ -216,7 +216,7 @@ def test_drain_says_what_moved_where_and_whose_it_is(manage_hosts: Run, cloud: C
             f"project {project}, to b",
             f"would stay  {begun.reservation_id}  {time}, 1 instance of gpu.half, "
             f"project {project}",
-            "    it has begun; wait for its end, or delete it",
+            "    it has begun; run this command with --running, wait for its end, or delete it",
         ]
         cloud.keystone.projects[project_id] = {"name": "climate"}
     assert manage_hosts("drain", "a", "--json") == host_drain.LEFT

@@ -143,6 +143,12 @@ def abandoned(db: Session) -> list[Abandoned]:
     ]
 
 
+def service_name(db: Session, host_id: str) -> str:
+    """The host name of a host's compute service."""
+    query = sa.select(compute_hosts.c.service_name).where(compute_hosts.c.id == host_id)
+    return str(db.scalar(query))
+
+
 def _held(db: Session, host_id: str) -> dict[str, int]:
     """The number of each reservation's instances on a host, by the reservation's id."""
     query = (

@@ -11,6 +11,7 @@ from collections.abc import Collection
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
+from warre_blazar.db import generations
 from warre_blazar.db.hosts import host_marks
 from warre_blazar.db.running import lease_writes
 from warre_blazar.db.tables import (
@@ -90,6 +91,16 @@ def recovered(db: Session, now: datetime.datetime) -> list[str]:
 def failed_hosts(db: Session) -> set[str]:
     """The ids of the hosts that have failed."""
     return set(db.scalars(sa.select(compute_hosts.c.id).where(sa.not_(host_marks.works()))))
+
+
+def set_reservable(db: Session, host_id: str, reservable: bool) -> None:
+    """Take a host out of use, or let it be used again, as Blazar's host monitor does.
+
+    :raises session.LostRace: as in ``generations.outdate_host``.
+    """
+    mine = compute_hosts.c.id == host_id
+    db.execute(compute_hosts.update().where(mine).values(reservable=reservable))
+    generations.outdate_host(db, host_id)
 
 
 def set_flags(

@@ -6,11 +6,11 @@ reservation, at the same time or one after the other.
 """
 
 import datetime
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 
 from oslo_log import log as logging
 
-from warre_blazar.db import session
+from warre_blazar.db import foreseeing, session
 from warre_blazar.db.hosts import host_marks
 from warre_blazar.db.moves import failed_hosts
 from warre_blazar.domain import timeline
@@ -21,6 +21,8 @@ from warre_blazar.domain.running import backing_names
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import placement
 from warre_blazar.services.hosts import new_hosts
+from warre_blazar.services.moves import emptying
+from warre_blazar.services.moves.emptying import Emptied, Leaving
 from warre_blazar.services.moves.relocation import MoveResult, Relocated, Why, relocate
 from warre_blazar.services.running import backing
 
@@ -66,7 +68,54 @@ def heal(
         _log(reservation_id, healed)
         if healed.reopen:
             to_open.append(reservation_id)
-    _open(to_open, open_one)
+    emptying.open_moved(to_open, open_one)
+
+
+def fail(
+    host: str, conditions: BookingConditions, now: datetime.datetime, until: datetime.datetime
+) -> Emptied:
+    """Take a host out of use as Blazar's monitor does, and move its reservations at once.
+
+    Running reservations aren't opened on their new hosts yet (see ``emptying.open_moved``).
+
+    :param host: the host's id or hypervisor hostname.
+    :param until: reservations that begin at this time or later stay.
+    :raises InvalidField: there is no such host, or there are several.
+    :raises TryAgain: at each attempt, somebody claimed the host at the same time.
+    """
+    new_hosts.read()
+    return _failed(emptying.find_host(host), conditions, now, until)
+
+
+def foresee(
+    host: str, conditions: BookingConditions, now: datetime.datetime, until: datetime.datetime
+) -> Emptied:
+    """What ``fail`` would do with the same arguments."""
+    new_hosts.read()
+    host_id = emptying.find_host(host)
+    return foreseeing.foreseen(
+        lambda: _failed(host_id, conditions, now, until), conditions.cleaning
+    )
+
+
+def _failed(
+    host_id: str, conditions: BookingConditions, now: datetime.datetime, until: datetime.datetime
+) -> Emptied:
+    session.change(failed_hosts.set_reservable, host_id, False)
+    leaving = Leaving(Why(MoveReason.HOST_FAILED), running=True, until=until)
+    return emptying.empty(host_id, leaving, conditions, now)
+
+
+def use_again(host: str) -> str:
+    """Let a host be used again that ``fail`` or Blazar's monitor has taken out of use.
+
+    :param host: the host's id or hypervisor hostname.
+    :returns: the host's id.
+    :raises InvalidField: there is no such host, or there are several.
+    """
+    host_id = emptying.find_host(host)
+    session.change(failed_hosts.set_reservable, host_id, True)
+    return host_id
 
 
 def _log(reservation_id: str, healed: Relocated) -> None:
@@ -78,21 +127,6 @@ def _log(reservation_id: str, healed: Relocated) -> None:
         LOG.warning(text, healed.stay, reservation_id)
     if healed.outcome is MoveResult.BUSY:
         LOG.info("Reservation %s is being changed, and will be healed later", reservation_id)
-
-
-def _open(reservation_ids: Sequence[str], open_one: Callable[[str], None]) -> None:
-    """Open running reservations to their projects on their new hosts.
-
-    If this fails, ``backing.reconcile`` opens the reservations later.
-    """
-    for reservation_id in reservation_ids:
-        try:
-            open_one(reservation_id)
-        except exceptions.ServiceUnavailable as error:
-            LOG.warning("Relocated reservations will be opened on their hosts later: %s", error)
-            return
-        except _FAILURES as error:
-            LOG.warning("Reservation %s will be opened later: %s", reservation_id, error)
 
 
 def take_back_hosts() -> None:

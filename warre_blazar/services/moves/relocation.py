@@ -170,6 +170,8 @@ def relocate(
     conditions: BookingConditions,
     now: datetime.datetime,
     shortage: Shortage | None = None,
+    *,
+    running: bool = False,
 ) -> Relocated:
     """Move a reservation's instances away from some hosts, and correct the reservation's flags.
 
@@ -178,10 +180,11 @@ def relocate(
     instances are moved together or not at all.
 
     :param what: the reservation's id in Blazar's table.
-    :param away_from: the ids of the hosts. A reservation that has begun doesn't leave them. None:
-        the hosts that have failed, which every reservation leaves.
+    :param away_from: the ids of the hosts. None: the hosts that have failed, which every
+        reservation leaves.
     :param shortage: which instances also leave their hosts, because the hosts lack the room now.
         None: nobody has looked.
+    :param running: whether a reservation that has begun leaves other hosts than those, too.
     :raises TryAgain: nothing changed.
     """
     with session.claiming() as db:
@@ -191,7 +194,7 @@ def relocate(
         if case.is_busy:
             return Relocated(MoveResult.BUSY if case.to_leave else MoveResult.WELL)
         # This one has begun since it was listed.
-        if case.is_running and away_from is not None:
+        if case.is_running and away_from is not None and not running:
             return Relocated(MoveResult.BUSY)
         place = _elsewhere(db, case, conditions, now)
         chosen = _merged(case, place.chosen)
