@@ -127,6 +127,8 @@ def _process_options(layout: Layout) -> dict[str, dict[str, ini.Value]]:
         },
         "wsgi": {"api_paste_config": layout.etc("nova", "api-paste.ini")},
         "conductor": {"workers": 1},
+        # This Neutron has no agents that would tell of plugged ports.
+        "compute": {"live_migration_wait_for_vif_plug": False},
         "scheduler": {
             "workers": 1,
             "discover_hosts_in_cells_interval": 10,
