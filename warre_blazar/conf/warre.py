@@ -91,9 +91,9 @@ OPTS: list[cfg.Opt] = [
         default=times.HOSTS_READ_EVERY // times.SECOND,
         min=0,
         help="Each manager regularly reads the resource providers (from Placement) and the "
-        "availability zones (from Nova) of all reservable hosts. This is the number of seconds "
-        "between two readings. With a longer interval, it takes longer until bookings notice that "
-        "a host has lost or gained resources. Hosts that are new or have changed in the last "
+        "availability zones (from Nova) of all hosts. This is the number of seconds between two "
+        "readings. With a longer interval, it takes longer until bookings notice that a host has "
+        "lost or gained resources, or has left Nova. Hosts that are new or have changed in the last "
         f"{times.HOST_SETTLES_FOR // times.MINUTE} minutes are read every "
         f"{times.SETTLING_HOSTS_READ_EVERY} seconds. 0 turns all these readings off. Then a host "
         "is read when it is first needed, and afterwards only when you run warre-blazar-manage "

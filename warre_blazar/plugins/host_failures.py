@@ -54,7 +54,8 @@ class HostFailures:
             writes the flags in the transaction that moves a reservation. Blazar would write them
             later, when another manager may already have moved the reservation again.
         """
-        host_ids = [str(host["id"]) for host in failed_resources]
+        # Blazar doesn't notice that hosts have left Nova.
+        host_ids = [*(str(host["id"]) for host in failed_resources), *gone_hosts.ids()]
         window = Span(_moment(interval_begin), _moment(interval_end))
         self._heal(window, host_ids=host_ids)
         return {}

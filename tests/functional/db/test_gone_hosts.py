@@ -110,6 +110,21 @@ def test_reservations_leave_a_host_that_is_gone_without_a_host_monitor(cloud: Cl
     assert flags(lease) == (False, False, False)
 
 
+def test_healing_tries_again_to_move_reservations_off_a_gone_host(cloud: Cloud, pair, flavor):
+    a, b = pair
+    lease = book_on(a, flavor, hours(1, 3), 2)
+    world.write_dates(lease, soon())
+    obstacle = world.add_stock([b], world.Span(soon().start, hours(0, 99).end), "physical:host")
+    lose(cloud)
+    plugin = FlavorSlotPlugin()
+    plugin.monitor.poll()
+    assert (hosts_of(lease), flags(lease)) == ({a: 2}, (True, False, True))
+    db_api.lease_destroy(obstacle.id)
+    # Blazar's monitor calls this, and knows of no failed host.
+    plugin._failures.heal([], timeutils.utcnow(), datetime.date.max)
+    assert (hosts_of(lease), flags(lease)) == ({b: 2}, (False, False, False))
+
+
 def test_running_reservation_is_opened_elsewhere(cloud: Cloud, pair, flavor):
     a, b = pair
     lease = book_on(a, flavor, hours(1, 3), 2)
