@@ -254,7 +254,7 @@ def servers_of_host(service_name: str) -> list[Server]:
 
 
 def servers_of_flavor(flavor_id: str) -> list[Server]:
-    """All servers that are on a Nova flavor now, in all projects."""
+    """All servers that are on a Nova flavor now, in all projects. Shelved servers are, too."""
     return _servers(flavor=flavor_id)
 
 

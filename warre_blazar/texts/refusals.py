@@ -231,8 +231,9 @@ SERVER_CREATED = _state(
 )
 TOO_MANY_SERVERS = _state(
     "too_many_servers",
-    "Reservation {reservation} has {servers:number} servers, so it can't have fewer instances than "
-    "that; delete {excess:number} of them first",
+    "Reservation {reservation} has {servers:number} servers ({names:names}), so it can't have "
+    "fewer instances than that; delete {excess:number} of them first. A shelved server counts too, "
+    "and a server whose move isn't confirmed may count twice",
 )
 SERIES_BUSY = _state(
     "series_busy",

@@ -258,6 +258,41 @@ def test_running_reservation_shrinks_to_its_servers(
     assert cloud.placement.offered() == {}
 
 
+def test_shelved_server_keeps_its_place(cloud: Cloud, running: world.Lease):
+    """It uses nothing in Placement, but its owner wants to unshelve it."""
+    flavor_id = backing_names.nova_flavor_id(running.reservation_id)
+    servers = [cloud.nova.boot(flavor_id, world.PROJECT, name, host="a") for name in "ab"]
+    cloud.nova.shelve(servers[0])
+    with pytest.raises(exceptions.InvalidState) as refused:
+        resize(running, 1)
+    assert refused.value.detail["names"] == ["a (SHELVED_OFFLOADED)", "b"]
+    assert "2 servers (a (SHELVED_OFFLOADED), b)" in refused.value.message
+    resize(running, 2)
+    assert (count_of(running), offered(cloud)) == (2, {"a": 2})
+
+
+def test_server_whose_migration_is_not_confirmed_holds_two_places(cloud: Cloud, running):
+    flavor_id = backing_names.nova_flavor_id(running.reservation_id)
+    server = cloud.nova.boot(flavor_id, world.PROJECT, "s1", host="a")
+    cloud.nova.move(server, "b")
+    with pytest.raises(exceptions.InvalidState) as refused:
+        resize(running, 1)
+    assert (refused.value.detail["servers"], refused.value.detail["names"]) == (
+        2,
+        ["s1 (VERIFY_RESIZE)"],
+    )
+
+
+def test_server_that_was_resized_out_and_not_confirmed_is_named(cloud: Cloud, running):
+    cloud.add_host("other", inventories={"VCPU": {"total": 4}})
+    flavor_id = backing_names.nova_flavor_id(running.reservation_id)
+    servers = [cloud.nova.boot(flavor_id, world.PROJECT, f"s{n}", host="a") for n in range(2)]
+    cloud.nova.move(servers[0], "other", cloud.nova.make_flavor("m1"))
+    with pytest.raises(exceptions.InvalidState) as refused:
+        resize(running, 1)
+    assert refused.value.detail["names"] == ["s0 (VERIFY_RESIZE)", "s1"]
+
+
 def test_running_reservation_shrinks_and_is_extended_at_once(cloud: Cloud, flavor, running):
     world.book(world.request(flavor, hours(3, 6), 2))
     with pytest.raises(exceptions.SlotsExhausted):

@@ -1,8 +1,9 @@
 """Reduces the number of instances of a running reservation.
 
-Only Placement knows how many servers run on the reservation. So the inventories in Placement are
-lowered first, and never below what the servers use. Then the new count is written to the database,
-and others can book the instances that were given up. During all of this, the backing's note says
+Only Placement knows how much room the reservation's servers hold. So the inventories in Placement
+are lowered first, and never below what is held. Then the new count is written to the database, and
+others can book the instances that were given up. A shelved server holds no room, but Nova knows it,
+and the reservation keeps an instance for it. During all of this, the backing's note says
 that the reservation isn't completely open. If the work is interrupted, ``backing.reconcile``
 therefore sets the inventories to what the database says.
 """
@@ -21,10 +22,11 @@ from warre_blazar.db.running import backings
 from warre_blazar.domain.hosts import placing
 from warre_blazar.domain.running import backing_names
 from warre_blazar.domain.running.backing import Note
+from warre_blazar.domain.running.holders import Server
 from warre_blazar.domain.running.wanted import HostUse, Moment, steps, wanted
 from warre_blazar.errors import exceptions
-from warre_blazar.openstack import placement
-from warre_blazar.services.running import backing
+from warre_blazar.openstack import nova, placement
+from warre_blazar.services.running import backing, room
 
 LOG = logging.getLogger(__name__)
 
@@ -43,7 +45,7 @@ def shrunk(reservation_id: str, count: int) -> Iterator[Mapping[str, int]]:
     """
     note, hosts = session.change(_half_close, reservation_id)
     try:
-        kept = _kept(reservation_id, hosts, count)
+        kept = _kept(note, hosts, count)
         _lower_inventories(note, hosts, kept)
         yield kept
     finally:
@@ -59,8 +61,11 @@ def foreseen(reservation_id: str, count: int) -> Mapping[str, int]:
     :raises ServiceUnavailable, ServiceRefused:
     """
     with session.reader() as db:
+        note = backings.get(db, reservation_id)
         hosts = allocations.hosts_of(db, reservation_id)
-    return _kept(reservation_id, hosts, count)
+    if note is None:
+        raise exceptions.InvalidState(texts.refusals.NOTHING_IN_NOVA(reservation=reservation_id))
+    return _kept(note, hosts, count)
 
 
 def _half_close(db: Session, reservation_id: str) -> tuple[Note, Sequence[HostUse]]:
@@ -77,22 +82,46 @@ def _half_close(db: Session, reservation_id: str) -> tuple[Note, Sequence[HostUs
     return note, allocations.hosts_of(db, reservation_id)
 
 
-def _kept(reservation_id: str, hosts: Sequence[HostUse], count: int) -> dict[str, int]:
+def _kept(note: Note, hosts: Sequence[HostUse], count: int) -> dict[str, int]:
     """The instances that stay on each host, by host id.
 
     :raises InvalidState: the reservation has more than ``count`` servers.
     """
-    cls = backing_names.resource_class(reservation_id)
+    cls = backing_names.resource_class(note.reservation_id)
     used = {host.host_id: placement.used(host.hypervisor, cls) for host in hosts}
-    kept = placing.kept({host.host_id: host.instances for host in hosts}, used, count)
-    servers = sum(used.values())
+    listed = nova.servers_of_flavor(note.nova_flavor)
+    servers = max(sum(used.values()), len(listed))
     if servers > count:
         raise exceptions.InvalidState(
             texts.refusals.TOO_MANY_SERVERS(
-                reservation=reservation_id, servers=servers, excess=servers - count
+                reservation=note.reservation_id,
+                servers=servers,
+                names=_names(note.reservation_id, listed, sum(used.values())),
+                excess=servers - count,
             )
         )
-    return kept
+    return placing.kept({host.host_id: host.instances for host in hosts}, used, count)
+
+
+def _names(reservation_id: str, listed: Sequence[Server], units: int) -> list[str]:
+    """The names of servers that keep a reservation from shrinking, with unusual statuses.
+
+    :param listed: those that Nova has on the reservation's flavor.
+    :param units: how much room is held. Others may hold some of it.
+    """
+    servers = {server.id: server for server in listed}
+    strangers = []
+    if units > sum(not server.is_shelved for server in listed):
+        for holder in room.holders_of(reservation_id, units):
+            if holder.server is None:
+                strangers.append(holder.server_id or holder.consumer)
+            else:
+                servers[holder.server.id] = holder.server
+    named = sorted(
+        each.name if each.status == "ACTIVE" else f"{each.name} ({each.status})"
+        for each in servers.values()
+    )
+    return named + sorted(strangers)
 
 
 def _lower_inventories(note: Note, hosts: Sequence[HostUse], kept: Mapping[str, int]) -> None:
