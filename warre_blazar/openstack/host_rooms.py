@@ -73,8 +73,7 @@ def _provider(provider_id: str, summary: Mapping[str, Any]) -> Provider:
         id=provider_id,
         name="",
         parent_id=summary["parent_provider_uuid"],
-        # The summary doesn't have the constraints of units. But Placement offers no provider that
-        # doesn't meet them.
+        # The summary doesn't have the constraints of units.
         inventories={
             cls: Inventory(amounts["capacity"] - amounts["used"])
             for cls, amounts in summary["resources"].items()

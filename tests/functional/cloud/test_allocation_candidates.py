@@ -4,6 +4,7 @@ Random flavors are translated by Nova's own code, and Placement answers for tree
 providers that the tests make. Instances are allocated one after the other until Placement refuses.
 """
 
+import datetime
 import random
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -17,8 +18,9 @@ from tests.functional.cloud.waiting import at_once
 from warre_blazar.domain.flavors import devices as device_options
 from warre_blazar.domain.flavors.devices import Rules
 from warre_blazar.domain.flavors.flavor import Shape
+from warre_blazar.domain.hosts import present_room
 from warre_blazar.domain.hosts.bookable_host import BookableHost
-from warre_blazar.openstack import host_trees
+from warre_blazar.openstack import host_rooms, host_trees
 from warre_blazar.services.flavors import devices
 
 pytestmark = pytest.mark.together
@@ -56,8 +58,13 @@ def _hosts(names: Sequence[str]) -> list[BookableHost]:
 
 def _counted(host: BookableHost, flavor: dict[str, Any], aliases: Sequence[str]) -> int:
     """How many instances this package counts on an empty host."""
+    shape = _shape(flavor, aliases)
+    return host.when_empty(shape.request) if host.matches(shape) else 0
+
+
+def _shape(flavor: dict[str, Any], aliases: Sequence[str]) -> Shape:
     rules = Rules(device_options.aliases(aliases, in_placement=True), in_placement=True)
-    shape = Shape(
+    return Shape(
         vcpu=flavor["vcpus"],
         memory_mb=flavor["memory_mb"],
         disk_gb=flavor["root_gb"],
@@ -67,7 +74,13 @@ def _counted(host: BookableHost, flavor: dict[str, Any], aliases: Sequence[str])
         availability_zone=None,
         device_groups=devices.resolve(flavor["extra_specs"], rules),
     )
-    return host.when_empty(shape.request) if host.matches(shape) else 0
+
+
+def _left(host: BookableHost, shape: Shape) -> int:
+    """How many more instances this package counts by what Placement says of the host now."""
+    root = host.providers[0].id
+    remains = host_rooms.of_host(shape.request, root).constrained(host.providers)
+    return present_room.room(remains, shape.request, (), datetime.datetime(2100, 1, 1))
 
 
 def _allowed(placement: Placement, query: str, root: str, rng: random.Random) -> int:
@@ -118,6 +131,28 @@ def test_room_for_random_flavors_is_what_placement_allows(placement: Placement) 
     numbers = [allowed for pairs in rooms for _, allowed in pairs]
     # Otherwise the flavors and the trees would have to be chosen in another way.
     assert min(numbers.count(0), numbers.count(1), numbers.count(2)) > FLAVORS * TREES // 20
+
+
+def test_room_beside_servers_is_what_placement_allows(placement: Placement) -> None:
+    """Each host has one instance of another flavor already."""
+    rng = random.Random(_SEED + 1)
+    flavors = [random_flavors.random_flavor(rng) for _ in range(FLAVORS)]
+    queries = nova_requests.queries(devcloud.home(), flavors, random_flavors.ALIASES)
+    (tree,) = trees = [scratch_trees.random_tree(rng)]
+    wrong, numbers = [], []
+    with scratch_trees.made(placement, trees) as roots:
+        (host,) = _hosts(list(roots))
+        root = roots[host.name]
+        for number, (flavor, query) in enumerate(zip(flavors, queries, strict=True)):
+            there = _allocated(placement, queries[number - 1], root, rng)
+            left = _left(host, _shape(flavor, random_flavors.ALIASES))
+            allowed = _allowed(placement, query, root, rng)
+            placement.free([there] if there else [])
+            numbers.append(allowed)
+            if left != allowed:
+                wrong.append(f"counted {left}, Placement allows {allowed}: {flavor} on {tree}")
+    assert not wrong, "\n".join(wrong)
+    assert len(set(numbers)) > 2
 
 
 @pytest.mark.parametrize("host", world.HOSTS)

@@ -14,7 +14,7 @@ from warre_blazar.domain.flavors import nova_requests
 from warre_blazar.domain.flavors.request_groups import PlacementRequest
 from warre_blazar.domain.hosts.bookable_host import BookableHost
 from warre_blazar.domain.hosts.holdings import Holding
-from warre_blazar.domain.hosts.providers import Provider
+from warre_blazar.domain.hosts.providers import Inventory, Provider
 from warre_blazar.domain.running import backing_names
 from warre_blazar.domain.timeline import Span
 
@@ -32,6 +32,30 @@ class Remains:
     def servers_of(self, reservation_id: str) -> int:
         """How many servers a reservation has on the host."""
         return self.servers.get(backing_names.resource_class(reservation_id), 0)
+
+    def constrained(self, stored: Iterable[Provider]) -> "Remains":
+        """The same with the constraints of units, which Placement doesn't tell with it.
+
+        :param stored: the providers as they were last read.
+        """
+        known = {provider.id: provider.inventories for provider in stored}
+        return dataclasses.replace(
+            self,
+            providers=tuple(
+                dataclasses.replace(
+                    provider,
+                    inventories={
+                        cls: _constrained(left, known.get(provider.id, {}).get(cls, left))
+                        for cls, left in provider.inventories.items()
+                    },
+                )
+                for provider in self.providers
+            ),
+        )
+
+
+def _constrained(left: Inventory, stored: Inventory) -> Inventory:
+    return dataclasses.replace(stored, total=left.total, reserved=0, allocation_ratio=1.0)
 
 
 def usable(

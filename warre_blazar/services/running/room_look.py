@@ -18,6 +18,7 @@ from warre_blazar.domain.hosts import present_room
 from warre_blazar.domain.hosts.bookable_host import BookableHost
 from warre_blazar.domain.hosts.holdings import Holding
 from warre_blazar.domain.hosts.present_room import Remains
+from warre_blazar.domain.hosts.provider_trees import ProviderTree
 from warre_blazar.domain.running import backing_names
 from warre_blazar.domain.running.holders import Holder
 from warre_blazar.domain.running.wanted import HostUse
@@ -62,9 +63,9 @@ class Look:
             return
         cls = backing_names.resource_class(facts.reservation.reservation_id)
         found = host_rooms.of_reservation(facts.reservation.shape.request, cls)
-        for host_id, root in facts.roots.items():
-            if root in found:
-                self._remains[host_id] = found[root]
+        for host_id, tree in facts.trees.items():
+            if tree[0].id in found:
+                self._remains[host_id] = found[tree[0].id].constrained(tree)
 
 
 def _alone(facts: "_Facts", host: HostUse) -> Remains:
@@ -75,7 +76,7 @@ def _alone(facts: "_Facts", host: HostUse) -> Remains:
         return Remains()
     remains = host_rooms.of_host(reservation.shape.request, root)
     if remains.providers:
-        return remains
+        return remains.constrained(facts.trees.get(host.host_id, ()))
     # Perhaps it is full because the reservation has all its servers there already.
     cls = backing_names.resource_class(reservation.reservation_id)
     return Remains(servers={cls: placement.used(host.hypervisor, cls)})
@@ -86,8 +87,8 @@ class _Facts:
     """What the tables say about a reservation and its hosts."""
 
     reservation: Reservation
-    #: The ids of the hosts' root providers, by host id.
-    roots: Mapping[str, str]
+    #: The hosts' providers as they were last read, by host id.
+    trees: Mapping[str, ProviderTree]
     #: What other reservations hold on the hosts, by host id.
     others: Mapping[str, Sequence[Holding]]
 
@@ -105,7 +106,7 @@ class _Facts:
             return None
         ids = [host.host_id for host in hosts]
         held = allocations.holdings_of(db, ids, without=reservation_id)
-        return cls(reservation, host_providers.roots(db, ids), held)
+        return cls(reservation, host_providers.trees(db, ids), held)
 
 
 def in_the_way(hosts: Sequence[HostUse], moment: datetime.datetime) -> dict[str, list[Holder]]:
@@ -145,7 +146,9 @@ def elsewhere(reservation_id: str, moment: datetime.datetime) -> dict[str, int]:
     request = reservation.shape.request
     found = host_rooms.of_all(request) if hosts else {}
     rooms = {
-        host.id: present_room.room(found[root], request, held.get(host.id, ()), moment)
+        host.id: present_room.room(
+            found[root].constrained(host.providers), request, held.get(host.id, ()), moment
+        )
         for host in hosts
         if (root := _root(host)) in found
     }

@@ -73,6 +73,15 @@ def test_request_keeps_what_placement_knows():
     assert nova_requests.known_to_placement(known) is known
 
 
+def test_constraints_of_units_are_those_that_were_read():
+    """Placement's summary of a provider doesn't have them."""
+    stored = Provider("root", "", None, {"VCPU": Inventory(16, max_unit=1)}, frozenset())
+    assert present_room.room(remains(), CPUS, [], NOON) == 4
+    assert present_room.room(remains().constrained([stored]), CPUS, [], NOON) == 0
+    ratio = Provider("root", "", None, {"VCPU": Inventory(16, 4, 1, 8, 1, 2.0)}, frozenset())
+    assert present_room.room(remains().constrained([ratio]), CPUS, [], NOON) == 4
+
+
 def test_reservations_that_share_a_host_share_what_is_left():
     """Each instance needs two devices of one provider."""
     gpus = PlacementRequest.of(Group.of({"VCPU": 1}), [Group.of({"CUSTOM_GPU": 2})])
