@@ -4,6 +4,7 @@ Every function can be repeated safely. Every function raises ServiceUnavailable 
 answer, and ServiceRefused if Placement refuses a request.
 """
 
+import collections
 import contextlib
 from collections.abc import Collection
 from concurrent import futures
@@ -177,10 +178,15 @@ def used(host: str, cls: str) -> int:
     return int(_usages(provider)["usages"].get(cls, 0)) if provider else 0
 
 
-def used_by_project(project_id: str, cls: str) -> int:
-    """The number of units of a reservation's resource class that a project's consumers hold."""
+def used_by_projects(project_ids: Collection[str]) -> collections.Counter[str]:
+    """What the consumers of projects hold together, by resource class. One request per project."""
+    with futures.ThreadPoolExecutor(AT_ONCE) as pool:
+        return sum(pool.map(_used_by_project, project_ids), collections.Counter())
+
+
+def _used_by_project(project_id: str) -> collections.Counter[str]:
     answer = send("GET", "/usages", params={"project_id": project_id})
-    return int(answer.json()["usages"].get(cls, 0))
+    return collections.Counter(answer.json()["usages"])
 
 
 def allocations(names: Collection[str]) -> dict[str, Taken]:

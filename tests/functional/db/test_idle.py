@@ -103,6 +103,18 @@ def test_idle_reservation_is_warned_and_ends_early(cloud: Cloud):
     assert given_back == pytest.approx(19 - 4.5)
 
 
+def test_server_that_was_moved_out_without_a_confirmation_counts(cloud: Cloud):
+    lease = start(cloud)
+    flavor_id = lookup.get(lease.reservation_id, None)[0].nova_flavor
+    assert flavor_id
+    server = cloud.nova.boot(flavor_id, world.PROJECT, host="a")
+    cloud.add_host("other", inventories={"VCPU": {"total": 4}})
+    cloud.nova.move(server, "other", cloud.nova.make_flavor("m1"))
+    pass_time(0, 5)
+    assert state(lease) == reservation_states.ACTIVE
+    assert notices(Kind.IDLE) == []
+
+
 @pytest.mark.parametrize("status", ["ACTIVE", "BUILD", "SHUTOFF", "SHELVED_OFFLOADED", "ERROR"])
 def test_server_of_any_state_counts(cloud: Cloud, status: str):
     lease = start(cloud)

@@ -145,5 +145,6 @@ def test_units_of_a_project_are_counted_with_its_migrations(nova, reserved):
     moved = nova.boot(reserved, PROJECT, host="cmp1")
     nova.move(moved, "cmp2", nova.make_flavor("other"))
     nova.boot(reserved, "beta", host="cmp1")
-    assert placement.used_by_project(PROJECT, CLASS) == 2
-    assert placement.used_by_project("nobody", CLASS) == 0
+    assert placement.used_by_projects({PROJECT})[CLASS] == 2
+    assert placement.used_by_projects({PROJECT, "beta"})[CLASS] == 3
+    assert placement.used_by_projects({"nobody"})[CLASS] == 0

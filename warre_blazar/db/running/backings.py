@@ -39,6 +39,12 @@ def insert(
     )
 
 
+def projects(db: Session, reservation_ids: Collection[str]) -> set[str]:
+    """The projects of reservations that have a note."""
+    query = sa.select(backings.c.project_id).where(backings.c.reservation_id.in_(reservation_ids))
+    return set(db.execute(query.distinct()).scalars())
+
+
 def get(db: Session, reservation_id: str) -> Note | None:
     """The note of a reservation's backing, or None if the reservation has no note."""
     return read(db, backings.c.reservation_id == reservation_id).get(reservation_id)

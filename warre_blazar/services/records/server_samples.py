@@ -14,13 +14,14 @@ from warre_blazar.db.running import idle
 from warre_blazar.db.tables import reservations
 from warre_blazar.domain.records import usage
 from warre_blazar.domain.timeline import Span
-from warre_blazar.openstack import nova
+from warre_blazar.services.running import room
 
 
 def take(now: datetime.datetime, manager_id: str, interval: datetime.timedelta) -> None:
     """Sample the servers of all running reservations, once in each interval and cloud.
 
-    :raises ServiceUnavailable, ServiceRefused: Nova doesn't answer, so nothing is known.
+    :raises ServiceUnavailable, ServiceRefused: Nova or Placement doesn't answer, so that nothing is
+        known.
     """
     at = _begun(now, interval)
     with session.reader() as db:
@@ -30,8 +31,8 @@ def take(now: datetime.datetime, manager_id: str, interval: datetime.timedelta) 
     if not session.change(turns.take, TURN, manager_id):
         return
     with session.reader() as db:
-        asked = {each.reservation_id: 0 for each in server_samples.running(db)}
-    counted = {**asked, **nova.count_servers()} if asked else asked
+        asked = {each.reservation_id for each in server_samples.running(db)}
+    counted = room.count(asked)
     session.change(_write, manager_id, at, interval, counted)
 
 

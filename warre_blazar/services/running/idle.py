@@ -18,7 +18,7 @@ from warre_blazar.domain.records.changes import Change, ChangeKind
 from warre_blazar.domain.running import lease_states
 from warre_blazar.domain.running.idle import IdleReservation, IdleStep
 from warre_blazar.domain.timeline import Span
-from warre_blazar.openstack import nova
+from warre_blazar.services.running import room
 
 LOG = logging.getLogger(__name__)
 
@@ -29,7 +29,8 @@ def look(now: datetime.datetime, interval: datetime.timedelta) -> int:
     :param interval: the time between two samples. If the last sample is older than
         ``times.USAGE_KNOWN_FOR_INTERVALS`` of them, nothing is done.
     :returns: how many reservations were ended.
-    :raises ServiceUnavailable, ServiceRefused: Nova doesn't answer, so that nothing is ended.
+    :raises ServiceUnavailable, ServiceRefused: Nova or Placement doesn't answer, so that nothing is
+        ended.
     """
     now = now.replace(microsecond=0)
     with session.reader() as db:
@@ -43,7 +44,7 @@ def look(now: datetime.datetime, interval: datetime.timedelta) -> int:
     if not due:
         return 0
     # A server may have been booted since the last sample.
-    servers = nova.count_servers()
+    servers = room.count({item.reservation_id for item in due})
     session.change(idle.forget, [i.reservation_id for i in due if servers[i.reservation_id]])
     empty = [item for item in due if not servers[item.reservation_id]]
     ended = [item for item in empty if session.change(_end, item, now)]

@@ -5,13 +5,14 @@ confirmed that, its migration holds the room. Then the move is confirmed: that f
 leaves the server where its owner has moved it.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from oslo_log import log as logging
 
 from warre_blazar import texts, timer, times
 from warre_blazar.db import session
 from warre_blazar.db.hosts import allocations, reservable_hosts
+from warre_blazar.db.running import backings
 from warre_blazar.domain.running import backing_names
 from warre_blazar.domain.running import holders as holding
 from warre_blazar.domain.running.holders import Holder, HolderKind
@@ -39,6 +40,25 @@ def holders_of(reservation_id: str, units: int = 1) -> list[Holder]:
         return found
     far = {host: service for host, service in everywhere.items() if host not in near}
     return found + holders.of_class(name, far)
+
+
+def count(reservation_ids: Collection[str]) -> dict[str, int]:
+    """How many servers reservations have, as Nova lists them. If they hold more room: how much.
+
+    Shelved servers hold none, and Nova lists no servers that were moved out without a confirmation.
+
+    :raises ServiceUnavailable, ServiceRefused: not all of them are known.
+    """
+    if not reservation_ids:
+        return {}
+    listed = nova.count_servers()
+    with session.reader() as db:
+        projects = backings.projects(db, reservation_ids)
+    held = placement.used_by_projects(projects)
+    return {
+        each: max(listed[each], held[backing_names.resource_class(each)])
+        for each in reservation_ids
+    }
 
 
 def free(flavor: NovaFlavor, patience: float) -> None:
@@ -102,7 +122,7 @@ def _hidden(flavor: NovaFlavor, servers: Iterable[str]) -> list[Holder]:
     listed = set(servers)
     name = backing_names.resource_class(str(backing_names.of_flavor(flavor.name)))
     try:
-        units = sum(placement.used_by_project(project, name) for project in flavor.projects)
+        units = placement.used_by_projects(flavor.projects)[name]
         if units <= len(listed):
             return []
         found = holders_of(str(backing_names.of_class(name)), units)
