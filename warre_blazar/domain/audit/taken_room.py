@@ -32,9 +32,6 @@ class Entitled:
         return holder.server is not None and holder.server.project_id in self.projects
 
 
-NOBODY = Entitled(frozenset(), frozenset())
-
-
 def entitled(on_host: Iterable[OnHost], now: datetime.datetime) -> Entitled:
     """Who may hold room on a host now, from the reservations on it."""
     there = [each for each in on_host if each.status == "active" or each.start <= now < each.end]
