@@ -492,6 +492,10 @@ REMINDERS = (DAY, HOUR)
 #: :longer: Reminders come so early that nobody remembers them at the end.
 #: :shorter: Sites with long reservations can't remind their users early enough.
 REMINDER_LIMIT = 365 * DAY
+#: This long before the start of a reservation, a manager asks Nova whether its quota is enough.
+#: :longer: The quota may still change until the start.
+#: :shorter: Operators have less time to raise the quota.
+NOVA_QUOTA_REMINDED = DAY
 #: How often a manager looks whether reminders are due.
 #: :longer: Reminders may come later.
 #: :shorter: The database gets more queries.

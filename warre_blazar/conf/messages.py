@@ -15,6 +15,7 @@ EVENTS = (
         "snapshot",
         "idle",
         "idle_end",
+        "nova_quota",
         "maintenance",
         "wait_told",
         "wait_ended",
@@ -31,10 +32,11 @@ _CONTENT: list[cfg.Opt] = [
         "running reservation got other hosts. host_lost: some instances are on failed hosts. "
         "snapshot: of some servers, no image could be made before the end. idle: the reservation "
         "has had no server for idle_warn_hours of its flavor. idle_end: it was ended, because it "
-        "had none for idle_end_hours. maintenance: maintenance moved the reservation to a later "
-        "time, or lets it end sooner. wait_told: there is room for a wait whose user asked to be "
-        "told. wait_ended: a wait has ended, and nothing was booked. If an event isn't in this "
-        "list, people don't hear of it, for example that their servers were deleted.",
+        "had none for idle_end_hours. nova_quota: the reservation begins within a day, and Nova's "
+        "quota doesn't allow all of its servers. maintenance: maintenance moved the reservation to "
+        "a later time, or lets it end sooner. wait_told: there is room for a wait whose user asked "
+        "to be told. wait_ended: a wait has ended, and nothing was booked. If an event isn't in "
+        "this list, people don't hear of it, for example that their servers were deleted.",
     ),
     cfg.BoolOpt(
         "own_changes",

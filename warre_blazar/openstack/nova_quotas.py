@@ -27,7 +27,10 @@ class Asked:
         self._begun = time.monotonic()
         self._done = threading.Event()
         self._limits: Limits | None = None
-        threading.Thread(target=self._run, name="warre-nova-quota", daemon=True).start()
+        try:
+            threading.Thread(target=self._run, name="warre-nova-quota", daemon=True).start()
+        except RuntimeError:  # The process can't have more threads.
+            self._done.set()
 
     @property
     def age(self) -> float:

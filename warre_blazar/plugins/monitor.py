@@ -276,6 +276,11 @@ class Threads:
         hours = cfg.CONF.warre.remind_hours
         reminders.remind(clock.utcnow(), self._executor.manager_id, hours)
 
+    @periodics.periodic(times.REMINDERS_EVERY, run_immediately=True)
+    def remind_of_quota(self) -> None:
+        """Write reminders of reservations that begin soon, and for which Nova has no quota."""
+        reminders.remind_of_quota(clock.utcnow(), self._executor.manager_id)
+
     @periodics.periodic(times.SERVE_WAITS_EVERY)
     def serve_waits(self) -> None:
         """Book or tell those who wait, if there is room for them."""

@@ -47,6 +47,7 @@ def values(**changes: Any) -> dict[str, Any]:
             "instance_count": 2,
             "idle_counted_from": "monday",
             "ends_at": "tuesday",
+            "warning": "too small",
         },
         "is_own": False,
         "by": "operator",

@@ -34,6 +34,8 @@ class Kind(enum.Enum):
     REFUSED = "refused"
     #: Its end comes near.
     REMINDED = "reminded"
+    #: It begins soon, and Nova's quota doesn't allow its project all of its servers.
+    NOVA_QUOTA = "nova_quota"
     ENDED = "ended"
     #: It has had no server for some time, and may end early.
     IDLE = "idle"

@@ -14,6 +14,7 @@ _EVENTS = {
     Kind.CREATED: "create",
     Kind.STARTED: "start",
     Kind.REMINDED: "reminder",
+    Kind.NOVA_QUOTA: "reminder",
     Kind.IDLE: "reminder",
     Kind.IDLE_END: "update",
     Kind.ENDED: "end",

@@ -30,7 +30,7 @@ LOG = logging.getLogger(__name__)
 _BAD = frozenset(
     {
         *(Kind.REFUSED, Kind.MOVED, Kind.HOST_LOST, Kind.SNAPSHOT),
-        *(Kind.IDLE, Kind.IDLE_END, Kind.MAINTENANCE, Kind.WAIT_ENDED),
+        *(Kind.IDLE, Kind.IDLE_END, Kind.MAINTENANCE, Kind.NOVA_QUOTA, Kind.WAIT_ENDED),
     }
 )
 #: The longest name of a reservation in a subject.
