@@ -59,6 +59,14 @@ def _refused(reason: str, template: str) -> Entry:
 
 
 REFUSAL = _refused("said", "{said}")
+NO_AGGREGATE = Entry(
+    "service_refused",
+    "no aggregate has {keys:names} in its metadata; set it with openstack aggregate set "
+    "--property KEY=VALUE AGGREGATE, or leave out the extra spec, or take extra_specs out of "
+    "[warre] nova_aggregate_rules if AggregateInstanceExtraSpecsFilter is off",
+    "no_aggregate",
+    frame="{service:noun} would never find a host: {clause}",
+)
 MANAGER_FAILED = _refused("manager_failed", "it failed; its log tells why")
 NO_PROVIDER = _refused("no_provider", "no resource provider is named {host}")
 NO_FREEPOOL = _refused("no_freepool", "it has no aggregate {name}")

@@ -1,8 +1,10 @@
 """The site that all tests here share, which is empty before each test, and its users."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
+from oslo_config import cfg
 from oslo_utils import timeutils
 
 from tests.functional.db import world
@@ -26,6 +28,21 @@ def site(running: Site, monkeypatch: pytest.MonkeyPatch) -> Site:
     monkeypatch.setattr(timer, "clock", running.clock)
     world.add_host(running.cloud, "host-1", vcpus=16, zone="az1")
     return running
+
+
+@pytest.fixture
+def options() -> Iterator[Callable[..., None]]:
+    """A function that sets options of the group ``[warre]`` for one test."""
+    names: set[str] = set()
+
+    def set_options(**values: Any) -> None:
+        for name, value in values.items():
+            cfg.CONF.set_override(name, value, group="warre")
+            names.add(name)
+
+    yield set_options
+    for name in names:
+        cfg.CONF.clear_override(name, group="warre")
 
 
 @pytest.fixture

@@ -24,6 +24,11 @@ NEVER = {
         "No such trait(s): CUSTOM_TYPO.",
     ),
     "resource class": ({"resources:CUSTOM_TYPO": "1"}, "CUSTOM_TYPO"),
+    "key that no aggregate has": (
+        {"aggregate_instance_extra_specs:sdd": "true"},
+        "Nova would never find a host: no aggregate has sdd in its metadata; set it with ",
+    ),
+    "key without a colon that no aggregate has": ({"sdd": "true"}, "no aggregate has sdd"),
 }
 #: Extra specs of which servers could boot on the site's host.
 FINE = {"hw:cpu_policy": "shared", "trait:CUSTOM_KNOWN": "forbidden"}
@@ -72,6 +77,24 @@ def test_flavor_that_could_boot_is_made_without_warnings(site: Site, admin: Pers
     changed = admin.patch(f"flavors/{flavor['id']}", {"extra_specs": {"hw:cpu_cores": "1"}})
     assert codes(changed.json) == []
     assert site.cloud.nova.flavors == {}
+
+
+def test_key_that_an_aggregate_has_is_accepted(site: Site, admin: Person):
+    site.cloud.nova.aggregates[1] = {"id": 1, "name": "ssd", "hosts": [], "metadata": {"ssd": "a"}}
+    assert codes(things.add_flavor(admin, extra_specs=FINE | {"ssd": "b"})) == []
+    site.cloud.nova.aggregates.clear()
+    specs = FINE | {"group_policy": "none"}
+    assert codes(things.add_flavor(admin, name="other", extra_specs=specs)) == []
+
+
+def test_key_is_accepted_if_novas_filter_is_off(site: Site, admin: Person, options):
+    options(nova_aggregate_rules=["isolation"])
+    assert codes(things.add_flavor(admin, extra_specs=FINE | {"sdd": "true"})) == []
+
+
+def test_key_is_not_checked_while_nova_is_away(site: Site, admin: Person):
+    site.cloud.nova.fail(match="os-aggregates", status=503)
+    assert codes(things.add_flavor(admin, extra_specs=FINE | {"sdd": "true"})) == ["not_checked"]
 
 
 def test_flavor_for_which_no_host_has_room_now_is_made_with_a_warning(site: Site, admin: Person):

@@ -7,7 +7,6 @@ import pytest
 import sqlalchemy as sa
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from oslo_config import cfg
 
 from tests.functional.db import world
 from tests.unit.api import things
@@ -31,21 +30,6 @@ PCI_GROUP = Group.of({"CUSTOM_PCI_10DE_20B0": 1}, ["CUSTOM_BIG"]).to_dict()
 def elsewhere(site: Site) -> None:
     """Placement knows all these devices."""
     site.cloud.add_elsewhere("CUSTOM_BIG", "CUSTOM_X", classes=["CUSTOM_PCI_10DE_20B0", "FPGA"])
-
-
-@pytest.fixture
-def options(site: Site, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """A function that sets options of the group ``[warre]`` for one test."""
-    names = set()
-
-    def set_options(**values: Any) -> None:
-        for name, value in values.items():
-            cfg.CONF.set_override(name, value, group="warre")
-            names.add(name)
-
-    yield set_options
-    for name in names:
-        cfg.CONF.clear_override(name, group="warre")
 
 
 def kept(site: Site) -> list[Any]:

@@ -8,12 +8,13 @@ import dataclasses
 import difflib
 from collections.abc import Iterable, Iterator
 
+from warre_blazar import texts
 from warre_blazar.db import flavors, session
 from warre_blazar.db.hosts import reservable_hosts
 from warre_blazar.domain.flavors import capacity
 from warre_blazar.domain.flavors.flavor import Flavor, Shape
 from warre_blazar.errors import exceptions
-from warre_blazar.openstack import nova, placement
+from warre_blazar.openstack import nova, placement, site_aggregates
 from warre_blazar.services.hosts import new_hosts
 from warre_blazar.texts import Said, warnings
 
@@ -43,7 +44,7 @@ def check(shape: Shape) -> BootCheck:
     doubts = _volumes_only(shape)
     if not shape.extra_specs:
         return BootCheck(doubts=tuple(doubts))
-    for ask in (_ask_nova, _ask_placement):
+    for ask in (_ask_nova, _ask_aggregates, _ask_placement):
         try:
             doubts += ask(shape)
         except exceptions.RequestInvalid as error:
@@ -61,6 +62,18 @@ def _volumes_only(shape: Shape) -> list[Said]:
 
 def _ask_nova(shape: Shape) -> list[Said]:
     nova.check_extra_specs(shape.extra_specs)
+    return []
+
+
+def _ask_aggregates(shape: Shape) -> list[Said]:
+    """Look for the extra specs that no host could ever satisfy.
+
+    Nova is asked instead of the tables, because a new aggregate may have no host yet.
+    """
+    if shape.aggregate_specs:
+        keys = site_aggregates.read().unknown(shape.aggregate_specs)
+        if keys:
+            raise exceptions.RequestInvalid("Nova", texts.services.NO_AGGREGATE(keys=keys))
     return []
 
 
