@@ -133,6 +133,21 @@ def options(groups: Mapping[str, Mapping[str, str]]) -> Iterator[None]:
 
 
 @contextlib.contextmanager
+def scheduler_options(options: Mapping[str, str]) -> Iterator[None]:
+    """Run Nova's scheduler with other options of its group ``scheduler`` while the block runs."""
+    path = home() / "etc" / "nova" / "nova.conf"
+    usual = path.read_text()
+    lines = [f"{name} = {value}" for name, value in options.items()]
+    try:
+        path.write_text("\n".join([usual, "[scheduler]", *lines, ""]))
+        restart("nova-scheduler")
+        yield
+    finally:
+        path.write_text(usual)
+        restart("nova-scheduler")
+
+
+@contextlib.contextmanager
 def nova_refusing(rule: str) -> Iterator[None]:
     """Let Nova's policy deny a rule to everybody while the block runs.
 
