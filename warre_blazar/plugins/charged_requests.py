@@ -9,6 +9,7 @@ import contextlib
 import contextvars
 import dataclasses
 import functools
+import uuid
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -37,6 +38,9 @@ class _Request:
 #: The request in this thread. None: it neither creates nor changes a lease.
 _request: contextvars.ContextVar[_Request | None] = contextvars.ContextVar("_request", default=None)
 
+#: The ids of reservations are made of the lease's id and this one.
+_NAMESPACE = uuid.UUID("0f6b3a52-8a0e-4c55-9d0c-6a4a6a1f6b2e")
+
 #: The attribute that a wrapped function has.
 _MARK = "is_charged_request"
 
@@ -60,7 +64,9 @@ def begin_booking(number: int) -> tuple[str, str, list[str]]:
     request = _request.get()
     assert request is not None
     request.is_charged = True
-    request.reservation_ids = [uuidutils.generate_uuid() for _ in range(number)]
+    # A lease that gets the id of a failed one goes on with its charge, and so with the same ids.
+    names = (f"{request.lease_id} {index}" for index in range(number))
+    request.reservation_ids = [str(uuid.uuid5(_NAMESPACE, name)) for name in names]
     return request.id, request.lease_id, list(request.reservation_ids)
 
 

@@ -73,6 +73,10 @@ def _bearer(token: str) -> Callable[[], Mapping[str, str]]:
 def _as_blazar() -> Mapping[str, str]:
     """The token of Blazar's service user, which the portal looks up in Keystone.
 
-    :raises ServiceUnavailable, ServiceRefused: Keystone gives no token.
+    :raises ServiceUnavailable: Keystone gives no token.
     """
-    return {"X-Auth-Token": keystone.service_token()}
+    try:
+        return {"X-Auth-Token": keystone.service_token()}
+    except exceptions.ServiceRefused as error:
+        said = texts.services.SAID(said=error.message)
+        raise exceptions.ServiceUnavailable("Keystone", said) from error

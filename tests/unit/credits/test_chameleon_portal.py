@@ -90,6 +90,23 @@ def test_failed_booking_is_given_back(
     assert site.accounts() == 0
 
 
+def test_repeated_booking_goes_on_with_the_charge_of_the_failed_one(
+    site: ChargedSite,
+    portal: ChameleonPortal,
+    alpha: Person,
+    flavor: dict[str, Any],
+    monkeypatch: pytest.MonkeyPatch,
+):
+    """A booking with the same idempotency key gets the same ids, before anybody has looked."""
+    headers = {"Idempotency-Key": "key-1"}
+    with monkeypatch.context() as failing:
+        failing.setattr(admission, "book", lose_the_race)
+        alpha.send("POST", "reservations", things.booking(flavor), headers)
+    lease_of(alpha.send("POST", "reservations", things.booking(flavor), headers))
+    site.look()
+    assert portal.spent == COSTS
+
+
 def test_lost_answer_is_not_charged_twice(
     site: ChargedSite,
     portal: ChameleonPortal,

@@ -37,6 +37,13 @@ OF_FLAVOR = {
     "flavor_id": "plain",
     "affinity": "None",
 }
+WHOLE_HOSTS = {
+    "resource_type": "physical:host",
+    "min": 1,
+    "max": 2,
+    "hypervisor_properties": "",
+    "resource_properties": "",
+}
 
 
 # Coral Credits
@@ -158,7 +165,9 @@ def test_address_of_keystone_without_a_dot_counts_as_away(
     assert "its answer has the status 400" in answer.text
 
 
-@pytest.mark.parametrize("reservation", [VIRTUAL, OF_FLAVOR], ids=["virtual", "flavor"])
+@pytest.mark.parametrize(
+    "reservation", [VIRTUAL, OF_FLAVOR, WHOLE_HOSTS], ids=["virtual", "flavor", "host"]
+)
 @pytest.mark.parametrize("service", ["coral", "portal"])
 def test_stock_leases_are_charged_and_given_back(
     request: pytest.FixtureRequest,
@@ -168,6 +177,8 @@ def test_stock_leases_are_charged_and_given_back(
     service: str,
 ):
     fake = request.getfixturevalue(service)
+    if service == "coral":
+        fake.grant(alpha.project_id, VCPU=1000, MEMORY_MB=1_000_000, DISK_GB=10_000)
     lease = lease_of(book_lease(alpha, reservation))
     site.look()
     charged = "create" if service == "coral" else "check-create"
