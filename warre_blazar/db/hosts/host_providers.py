@@ -146,12 +146,12 @@ def zones(db: Session, host_ids: Collection[str]) -> dict[str, str]:
     return {host_id: name for host_id, name in db.execute(query) if name}
 
 
-def roots(db: Session, host_ids: Collection[str]) -> dict[str, str]:
-    """The ids of hosts' root providers, by host id. Hosts that nobody has read are left out."""
+def trees(db: Session, host_ids: Collection[str]) -> dict[str, ProviderTree]:
+    """The providers of hosts, by host id. Hosts that nobody has read are left out."""
     query = sa.select(host_providers.c.host_id, host_providers.c.digest)
     digests = db.execute(query.where(host_providers.c.host_id.in_(host_ids)))
     known = facts(db, dict(digests.tuples().all()))
-    return {host_id: each.tree[0].id for host_id, each in known.items()}
+    return {host_id: each.tree for host_id, each in known.items()}
 
 
 class Overtaken(session.RowChanged):
