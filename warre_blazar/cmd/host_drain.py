@@ -10,7 +10,7 @@ from typing import Any
 from oslo_utils import timeutils
 
 from warre_blazar.cmd import asking, host_report, setup_errors
-from warre_blazar.cmd.host_report import EMPTY, FAILED, LEFT, Report
+from warre_blazar.cmd.host_report import EMPTY, FAILED, LEFT, HostReport
 from warre_blazar.domain.hosts.host_marks import Drain
 from warre_blazar.errors import exceptions
 from warre_blazar.services.moves import drained_hosts, emptying, server_migrations
@@ -81,7 +81,7 @@ def _drain(command: Any) -> int:
     now = timeutils.utcnow()
     drain = Drain(_operator(), now.replace(microsecond=0), command.reason)
     emptied = do(command.host, drain, conditions.of_service(), now, running=command.running)
-    report = Report(emptied, command.dry_run)
+    report = HostReport(emptied, command.dry_run)
     if command.running:
         if not command.dry_run:
             reopen = [each.on_host.reservation_id for each in emptied.moved if each.reopen]
@@ -91,7 +91,7 @@ def _drain(command: Any) -> int:
     return _tell(command, report)
 
 
-def _tell(command: Any, report: Report) -> int:
+def _tell(command: Any, report: HostReport) -> int:
     """Print what has become of everything, while servers are being migrated."""
     migrates = command.running and not (command.no_migrate or command.dry_run)
     servers = report.servers

@@ -10,7 +10,7 @@ from oslo_utils import timeutils
 
 from warre_blazar import times
 from warre_blazar.cmd import asking, host_report, setup_errors
-from warre_blazar.cmd.host_report import EMPTY, FAILED, Report
+from warre_blazar.cmd.host_report import EMPTY, FAILED, HostReport
 from warre_blazar.errors import exceptions
 from warre_blazar.services.moves import emptying, failed_hosts
 from warre_blazar.site_rules import conditions
@@ -70,8 +70,8 @@ def _run(command: Any) -> int:
         unopened = emptying.open_moved(
             [each.on_host.reservation_id for each in emptied.moved if each.reopen]
         )
-    _tell(command, Report(emptied, command.dry_run, unopened))
-    return Report(emptied, command.dry_run, unopened).status
+    _tell(command, HostReport(emptied, command.dry_run, unopened))
+    return HostReport(emptied, command.dry_run, unopened).status
 
 
 def _until(now: datetime.datetime) -> datetime.datetime:
@@ -79,7 +79,7 @@ def _until(now: datetime.datetime) -> datetime.datetime:
     return now + minutes * times.MINUTE if minutes else datetime.datetime.max
 
 
-def _tell(command: Any, report: Report) -> None:
+def _tell(command: Any, report: HostReport) -> None:
     projects = host_report.project_names(report.reservations)
     later = report.reservations.later
     if command.json:

@@ -18,7 +18,7 @@ EMPTY, LEFT, FAILED = 0, 1, 2
 
 
 @dataclasses.dataclass(frozen=True)
-class Report:
+class HostReport:
     """What has become of the reservations and servers on a host, or would."""
 
     reservations: Emptied

@@ -10,7 +10,7 @@ from typing import Any
 from oslo_config import cfg
 
 from warre_blazar import conf
-from warre_blazar.domain.hosts.aggregates import Rule
+from warre_blazar.domain.hosts.aggregates import AggregateRule
 
 cfg.CONF.import_group("nova", "blazar.utils.openstack.nova")
 cfg.CONF.import_group("physical:host", "blazar.plugins.oshosts.host_plugin")
@@ -75,7 +75,7 @@ def _no_preemptibles(value: bool, nova: cfg.ConfigOpts) -> bool:
     return not value or aggregate != cfg.CONF.nova.aggregate_freepool_name
 
 
-def _is_known(rule: Rule) -> bool:
+def _is_known(rule: AggregateRule) -> bool:
     return rule in cfg.CONF.warre.nova_aggregate_rules
 
 
@@ -141,7 +141,7 @@ EXPECTATIONS: tuple[Expectation, ...] = (
         "filter_scheduler",
         _FILTERS,
         lambda value, _: (
-            "AggregateInstanceExtraSpecsFilter" not in value or _is_known(Rule.EXTRA_SPECS)
+            "AggregateInstanceExtraSpecsFilter" not in value or _is_known(AggregateRule.EXTRA_SPECS)
         ),
         "servers of a reservation can't be booted on hosts whose aggregates don't satisfy the "
         "extra specs of the flavor",
@@ -173,7 +173,7 @@ EXPECTATIONS: tuple[Expectation, ...] = (
     Expectation(
         "scheduler",
         cfg.BoolOpt("enable_isolated_aggregate_filtering", default=False),
-        lambda value, _: not value or _is_known(Rule.ISOLATION),
+        lambda value, _: not value or _is_known(AggregateRule.ISOLATION),
         "servers of a reservation can't be booted on hosts in an aggregate that requires traits "
         "which the flavor doesn't require",
         "add isolation to [warre] nova_aggregate_rules of blazar.conf",

@@ -3,7 +3,7 @@
 from oslo_config import cfg, types
 
 from warre_blazar import times
-from warre_blazar.domain.hosts.aggregates import Rule
+from warre_blazar.domain.hosts.aggregates import AggregateRule
 
 GROUP = "warre"
 
@@ -202,8 +202,8 @@ OPTS: list[cfg.Opt] = [
     ),
     cfg.ListOpt(
         "nova_aggregate_rules",
-        default=[rule.value for rule in Rule],
-        item_type=types.String(choices=[rule.value for rule in Rule]),
+        default=[rule.value for rule in AggregateRule],
+        item_type=types.String(choices=[rule.value for rule in AggregateRule]),
         help="Which of Nova's rules about host aggregates are on. No API of Nova shows it, so look "
         "into the nova.conf of nova-scheduler. extra_specs: [filter_scheduler] enabled_filters has "
         "AggregateInstanceExtraSpecsFilter. Then a host matches a flavor only if the metadata of "

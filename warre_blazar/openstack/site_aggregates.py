@@ -2,7 +2,7 @@
 
 from oslo_config import cfg
 
-from warre_blazar.domain.hosts.aggregates import Rule, SiteAggregates
+from warre_blazar.domain.hosts.aggregates import AggregateRule, SiteAggregates
 from warre_blazar.domain.running import backing_names
 from warre_blazar.domain.running.wanted import NovaAggregate
 from warre_blazar.openstack import nova
@@ -17,7 +17,7 @@ def read() -> SiteAggregates:
     :raises ServiceUnavailable, ServiceRefused:
     """
     found = tuple(each for each in nova.aggregates() if _is_of_site(each))
-    return SiteAggregates(found, frozenset(map(Rule, cfg.CONF.warre.nova_aggregate_rules)))
+    return SiteAggregates(found, frozenset(map(AggregateRule, cfg.CONF.warre.nova_aggregate_rules)))
 
 
 def _is_of_site(aggregate: NovaAggregate) -> bool:

@@ -29,6 +29,8 @@ _UNDOCUMENTED = {
     *("method_not_allowed", "not_acceptable", "internal", "fixed_value", "error"),
     # These are for leases over Blazar's v1.
     *("too_many_reservations", "mixed_lease"),
+    # This is only a reservation's status_reason.
+    "places_unusable",
 }
 
 

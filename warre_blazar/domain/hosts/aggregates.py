@@ -25,7 +25,7 @@ from warre_blazar.domain.running.wanted import NovaAggregate
 _TRAIT_PREFIX = "trait:"
 
 
-class Rule(enum.StrEnum):
+class AggregateRule(enum.StrEnum):
     """A rule of Nova's scheduler about aggregates, which an option of Nova turns on."""
 
     EXTRA_SPECS = "extra_specs"
@@ -45,7 +45,7 @@ class HostAggregates:
     is_compared: bool = True
 
     @classmethod
-    def of(cls, metadata: Iterable[Mapping[str, str]], rules: Collection[Rule]) -> Self:
+    def of(cls, metadata: Iterable[Mapping[str, str]], rules: Collection[AggregateRule]) -> Self:
         """What aggregates with these metadata say.
 
         :param rules: the rules that are on in Nova.
@@ -59,8 +59,8 @@ class HostAggregates:
                     isolating.add(key.removeprefix(_TRAIT_PREFIX))
         return cls(
             {key: frozenset(found) for key, found in values.items()},
-            frozenset(isolating if Rule.ISOLATION in rules else ()),
-            Rule.EXTRA_SPECS in rules,
+            frozenset(isolating if AggregateRule.ISOLATION in rules else ()),
+            AggregateRule.EXTRA_SPECS in rules,
         )
 
     def admit(self, wanted: Iterable[tuple[str, str]], required: Collection[str]) -> bool:
@@ -113,7 +113,7 @@ class SiteAggregates:
     """The aggregates of the site, and the rules that are on in Nova."""
 
     aggregates: tuple[NovaAggregate, ...]
-    rules: frozenset[Rule]
+    rules: frozenset[AggregateRule]
 
     def of_host(self, service_name: str) -> HostAggregates:
         """What the aggregates of a host say.
@@ -125,7 +125,7 @@ class SiteAggregates:
 
     def unknown(self, wanted: Iterable[tuple[str, str]]) -> list[str]:
         """The keys among ``wanted`` that no aggregate has, so that no server could ever boot."""
-        if Rule.EXTRA_SPECS not in self.rules:
+        if AggregateRule.EXTRA_SPECS not in self.rules:
             return []
         known = {key for each in self.aggregates for key in each.metadata}
         return [key for key, _ in wanted if key not in known]

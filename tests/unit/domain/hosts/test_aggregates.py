@@ -3,10 +3,10 @@
 import pytest
 
 from warre_blazar.domain.flavors import nova_requests
-from warre_blazar.domain.hosts.aggregates import HostAggregates, Rule, SiteAggregates
+from warre_blazar.domain.hosts.aggregates import AggregateRule, HostAggregates, SiteAggregates
 from warre_blazar.domain.running.wanted import NovaAggregate
 
-ALL = frozenset(Rule)
+ALL = frozenset(AggregateRule)
 SSD = {"ssd": "true", "size": "10, 20"}
 
 
@@ -92,10 +92,10 @@ def test_isolated_host_fits_shapes_that_require_all_its_traits(required, expecte
 def test_rule_that_is_off_decides_nothing(rule):
     host = HostAggregates.of([{"trait:A": "required"}], ALL - {rule})
     decides = {
-        Rule.EXTRA_SPECS: host.lacks(("ssd", "true")),
-        Rule.ISOLATION: not host.admit((), ()),
+        AggregateRule.EXTRA_SPECS: host.lacks(("ssd", "true")),
+        AggregateRule.ISOLATION: not host.admit((), ()),
     }
-    assert decides == {each: each is not rule for each in Rule}
+    assert decides == {each: each is not rule for each in AggregateRule}
 
 
 def test_text_is_read_back():
