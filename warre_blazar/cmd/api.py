@@ -47,9 +47,9 @@ def main(argv: list[str] | None = None) -> int:
     return web_server.serve(server, "warre-blazar-api")
 
 
-def _server(application: Any) -> web_server.Server:
+def _server(application: Any) -> web_server.WebServer:
     address = (cfg.CONF.host, cfg.CONF.port)
-    server = web_server.Server(
+    server = web_server.WebServer(
         address, application, numthreads=_THREADS, server_name="warre-blazar-api"
     )
     # The application itself refuses bodies that are too large. But the server reads a whole chunk

@@ -59,7 +59,7 @@ def run(command: Any) -> int:
     cfg.CONF.set_override("max_retries", 0, group="database")
     if command.listen is None:
         return _print()
-    server = web_server.Server(
+    server = web_server.WebServer(
         command.listen,
         prometheus_client.make_wsgi_app(_registry(Collector(_read))),
         numthreads=_THREADS,

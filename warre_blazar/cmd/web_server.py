@@ -10,14 +10,14 @@ from oslo_log import log as logging
 LOG = logging.getLogger(__name__)
 
 
-class Server(wsgi.Server):
+class WebServer(wsgi.Server):
     """A server whose error messages go to the log."""
 
     def error_log(self, msg: str = "", level: int = 20, traceback: bool = False) -> None:
         LOG.log(level, "%s", msg, exc_info=traceback)
 
 
-def serve(server: Server, program: str) -> int:
+def serve(server: WebServer, program: str) -> int:
     """Serve until SIGTERM or SIGINT. Requests that have begun by then are still completed.
 
     :param program: the name of the command, for messages.
@@ -37,7 +37,7 @@ def serve(server: Server, program: str) -> int:
     return 0
 
 
-def _stopper(server: Server) -> threading.Thread:
+def _stopper(server: WebServer) -> threading.Thread:
     """A thread that stops the server after a signal.
 
     The handler of the signal raises nothing, because it may interrupt the server while it hands a
