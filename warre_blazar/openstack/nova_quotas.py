@@ -19,7 +19,7 @@ LOG = logging.getLogger(__name__)
 Limits = Mapping[str, int]
 
 
-class Asked:
+class LimitsAsked:
     """A request for a project's quota. Several threads may look at its answer."""
 
     def __init__(self, project_id: str) -> None:
@@ -56,15 +56,15 @@ class Asked:
 
 
 #: The last request for each project's quota.
-_asked: dict[str, Asked] = {}
+_asked: dict[str, LimitsAsked] = {}
 _lock = threading.Lock()
 
 
-def ask(project_id: str) -> Asked:
+def ask(project_id: str) -> LimitsAsked:
     """Ask for a project's quota, unless that was done a moment ago."""
     with _lock:
         for known in [p for p, asked in _asked.items() if asked.age >= times.NOVA_QUOTA_KEPT]:
             del _asked[known]
         if project_id not in _asked:
-            _asked[project_id] = Asked(project_id)
+            _asked[project_id] = LimitsAsked(project_id)
         return _asked[project_id]

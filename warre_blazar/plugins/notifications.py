@@ -13,7 +13,7 @@ from warre_blazar.domain.audit.overselling import Overbooked
 from warre_blazar.errors import exceptions
 from warre_blazar.plugins import lease_contexts
 from warre_blazar.services.hosts.host_refresh import Refreshed
-from warre_blazar.services.moves.opening import Unusable
+from warre_blazar.services.moves.opening import RoomLacking
 
 LOG = logging.getLogger(__name__)
 
@@ -75,7 +75,7 @@ def tell_overbooked(host: Refreshed) -> None:
         LOG.exception("The notification that host %s is overbooked wasn't sent", host.name)
 
 
-def tell_unusable(found: Unusable) -> None:
+def tell_unusable(found: RoomLacking) -> None:
     """Send the notification ``host.lacks_room``, of the priority "warn".
 
     Its payload has ``reservation_id`` and ``hosts``, a list of objects with ``host_id``, ``host``

@@ -13,7 +13,7 @@ from tests.functional.db import notices, world
 from warre_blazar.db import session, tables
 from warre_blazar.db.messages import outbox
 from warre_blazar.domain.running.snapshots import USUAL, BeforeEndRule
-from warre_blazar.services.moves.opening import Opener, Unusable
+from warre_blazar.services.moves.opening import Opener, RoomLacking
 from warre_blazar.services.running.executor import Executor, Pools
 
 
@@ -60,7 +60,7 @@ class Manager:
         self.outside = Outside()
         inline = Inline()
         pools = Pools(pool or inline, inline, inline)
-        self.told: list[Unusable] = []
+        self.told: list[RoomLacking] = []
         self.opener = Opener(world.conditions, self.told.append)
         self.executor = Executor(
             "host", self.outside, self.opener, lambda: 5.0, pools, time_limit, before_end

@@ -27,8 +27,8 @@ def flavor(site: Site, admin: Person, alpha: Person) -> dict[str, Any]:
 @pytest.fixture
 def answered(monkeypatch: pytest.MonkeyPatch) -> None:
     """Lets bookings and changes wait for Nova's answer, which otherwise may come just too late."""
-    limits = nova_quotas.Asked.limits
-    monkeypatch.setattr(nova_quotas.Asked, "limits", lambda asked, _=0: limits(asked, 60))
+    limits = nova_quotas.LimitsAsked.limits
+    monkeypatch.setattr(nova_quotas.LimitsAsked, "limits", lambda asked, _=0: limits(asked, 60))
 
 
 def texts(answer: Any) -> list[str]:

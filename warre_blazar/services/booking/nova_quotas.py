@@ -24,7 +24,7 @@ class Asking:
     def warnings(self, shape: Shape, count: int, patience: float = 0) -> list[Said]:
         """The warning about a reservation, if Nova has answered and its quota is too small.
 
-        :param patience: as in ``nova_quotas.Asked.limits``.
+        :param patience: as in ``nova_quotas.LimitsAsked.limits``.
         """
         return nova_quota.shortage(self._asked.limits(patience), shape, count)
 

@@ -41,14 +41,14 @@ class LackingHost:
 
 
 @dataclasses.dataclass(frozen=True)
-class Unusable:
+class RoomLacking:
     """A reservation whose servers can't use some of its places, and that found no other host."""
 
     reservation_id: str
     hosts: tuple[LackingHost, ...]
 
 
-def _tell_nobody(_: Unusable) -> None:
+def _tell_nobody(_: RoomLacking) -> None:
     """Do nothing. What can't be used is named in the log anyway."""
 
 
@@ -59,7 +59,7 @@ class Opener:
     #: Returns the conditions under which other hosts are chosen.
     conditions: Callable[[], BookingConditions]
     #: Tells the operator of a reservation, once, when its places can't be used.
-    tell: Callable[[Unusable], None] = _tell_nobody
+    tell: Callable[[RoomLacking], None] = _tell_nobody
 
     def open(self, reservation_id: str) -> None:
         """Open a reservation that has begun, as far as its hosts have room.
@@ -172,7 +172,7 @@ class Opener:
                 each.host.hypervisor,
                 "; ".join(each.in_the_way) or "nobody whom Nova and Placement know",
             )
-        self.tell(Unusable(reservation_id, tuple(lacking)))
+        self.tell(RoomLacking(reservation_id, tuple(lacking)))
 
 
 def _unusable(
