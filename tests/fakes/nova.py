@@ -74,8 +74,6 @@ class Nova(Guarded):
         self.quotas: dict[str, dict[str, int]] = {}
         #: The ids of servers in a cell that doesn't answer.
         self.unreachable: set[str] = set()
-        #: The hosts to which the next servers are migrated. Afterwards there is no valid host.
-        self.free_hosts: list[str] = []
         #: Whether migrations fail after they have begun.
         self.migrations_fail = False
         #: Whether servers stay after their deletion was requested.
@@ -113,7 +111,6 @@ class Nova(Guarded):
                 "name": name,
                 "image": "" if on_volume else {"id": "image"},
                 "host": host,
-                "status": "ACTIVE",
             }
         return server_id
 
@@ -527,23 +524,39 @@ class Nova(Guarded):
         return Answer(200, {"servers": servers})
 
     def _finish_migrations(self) -> None:
-        """Finish migrations after those who follow them have seen them once."""
-        for server in self.servers.values():
-            to = server.pop("to", None)
-            if to is not None:
-                server["status"] = "ACTIVE"
-                server["host"] = server["host"] if self.migrations_fail else to
+        """Finish live migrations after those who follow them have seen them once."""
+        for server_id, server in self.servers.items():
+            if (to := server.pop("to", None)) is None:
+                continue
+            migration_id = server.pop("migration")
+            if self.migrations_fail:
+                self._placement.free(server_id)
+                self._placement.hand_over(migration_id, server_id)
+            else:
+                self._placement.free(migration_id)
+                server["host"] = to
+            server["status"] = "ACTIVE"
 
     def _migrate_live(self, server_id: str, server: dict[str, Any]) -> None:
         """Choose a host before the answer, as Nova does up to microversion 2.33."""
-        if server["status"] not in ("ACTIVE", "PAUSED"):
+        if server.get("status", "ACTIVE") not in ("ACTIVE", "PAUSED"):
             # The state of a server that is shut off is "stopped".
             raise Refusal(
                 409, f"Cannot 'os-migrateLive' instance {server_id} while it is in vm_state stopped"
             )
-        if not self.free_hosts:
-            raise Refusal(400, "No valid host was found. There are not enough hosts available.")
-        server |= {"status": "MIGRATING", "to": self.free_hosts.pop(0)}
+        known = self._visible(server["flavor"], server["project_id"])
+        migration_id = str(uuid.uuid4())
+        self._placement.hand_over(server_id, migration_id)
+        for host in sorted(self.hosts - {server["host"]}):
+            try:
+                needs = self._needs(known, host)
+                self._placement.allocate(server_id, server["project_id"], needs)
+            except (Refusal, AssertionError):
+                continue
+            server |= {"status": "MIGRATING", "to": host, "migration": migration_id}
+            return
+        self._placement.hand_over(migration_id, server_id)
+        raise Refusal(400, "No valid host was found. There are not enough hosts available.")
 
     def delete_server(self, request: Request, server_id: str) -> Answer:
         if server_id not in self.servers:

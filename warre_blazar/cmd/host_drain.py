@@ -14,6 +14,7 @@ from warre_blazar.cmd.host_report import EMPTY, FAILED, LEFT, HostReport
 from warre_blazar.domain.hosts.host_marks import Drain
 from warre_blazar.errors import exceptions
 from warre_blazar.services.moves import drained_hosts, emptying, server_migrations
+from warre_blazar.services.moves.opening import Opener
 from warre_blazar.site_rules import conditions
 
 __all__ = ["EMPTY", "FAILED", "LEFT", "add_parser", "run"]
@@ -85,7 +86,9 @@ def _drain(command: Any) -> int:
     if command.running:
         if not command.dry_run:
             reopen = [each.on_host.reservation_id for each in emptied.moved if each.reopen]
-            report = dataclasses.replace(report, unopened=emptying.open_moved(reopen))
+            report = dataclasses.replace(
+                report, unopened=emptying.open_moved(reopen, Opener(conditions.of_service).open)
+            )
         servers = server_migrations.to_move(emptied)
         report = dataclasses.replace(report, servers=servers)
     return _tell(command, report)

@@ -13,6 +13,7 @@ from warre_blazar.cmd import asking, host_report, setup_errors
 from warre_blazar.cmd.host_report import EMPTY, FAILED, HostReport
 from warre_blazar.errors import exceptions
 from warre_blazar.services.moves import emptying, failed_hosts
+from warre_blazar.services.moves.opening import Opener
 from warre_blazar.site_rules import conditions
 
 cfg.CONF.import_group("physical:host", "blazar.plugins.oshosts.host_plugin")
@@ -68,7 +69,8 @@ def _run(command: Any) -> int:
     unopened = []
     if not command.dry_run:
         unopened = emptying.open_moved(
-            [each.on_host.reservation_id for each in emptied.moved if each.reopen]
+            [each.on_host.reservation_id for each in emptied.moved if each.reopen],
+            Opener(conditions.of_service).open,
         )
     _tell(command, HostReport(emptied, command.dry_run, unopened))
     return HostReport(emptied, command.dry_run, unopened).status

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from warre_blazar.domain.hosts.host_marks import OnHost
+from warre_blazar.domain.running.holders import Server
 from warre_blazar.domain.wording import counted
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import people
-from warre_blazar.openstack.live_migration import ReservedServer
 from warre_blazar.services.moves.emptying import Emptied
 from warre_blazar.services.moves.server_migrations import Attempt
 
@@ -28,7 +28,7 @@ class HostReport:
     #: The servers that have left the host, and those that should have.
     attempts: Sequence[Attempt] = ()
     #: The servers that the operator has to migrate, or that would be migrated.
-    servers: Sequence[ReservedServer] = ()
+    servers: Sequence[Server] = ()
 
     @property
     def status(self) -> int:
@@ -98,7 +98,7 @@ class HostReport:
         }
 
 
-def project_names(emptied: Emptied, servers: Iterable[ReservedServer] = ()) -> dict[str, str]:
+def project_names(emptied: Emptied, servers: Iterable[Server] = ()) -> dict[str, str]:
     """The names of projects by id, as far as Keystone tells them."""
     names: dict[str, str] = {}
     moved, left = (each.on_host for each in emptied.moved), (each.on_host for each in emptied.left)
@@ -116,7 +116,7 @@ def attempt(each: Attempt, projects: Mapping[str, str]) -> str:
     return f"{text}\n    {each.why}" if each.why else text
 
 
-def _server(server: ReservedServer, projects: Mapping[str, str]) -> str:
+def _server(server: Server, projects: Mapping[str, str]) -> str:
     return (
         f"server {server.id} ({server.name}) of {server.reservation_id}, "
         f"project {projects.get(server.project_id, server.project_id)}"

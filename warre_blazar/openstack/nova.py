@@ -33,6 +33,9 @@ cfg.CONF.import_group("nova", "blazar.utils.openstack.nova")
 cfg.CONF.import_group("physical:host", "blazar.plugins.oshosts.host_plugin")
 
 _MICROVERSION = "2.1"
+#: From 2.25 on, Nova finds out by itself whether a live migration must copy disks. Up to 2.33, it
+#: answers only when it has looked for another host, so that a refusal says why.
+_LIVE_MICROVERSION = "2.25"
 #: The first microversion in which migrations have ids that are known to Placement.
 _MIGRATIONS_MICROVERSION = "2.59"
 #: The first microversion in which the list of flavors has extra specs, and servers have the name of
@@ -73,10 +76,6 @@ def _nova(microversion: str = _MICROVERSION) -> Iterator[nova_client.Client]:
         raise exceptions.ServiceRefused(
             _SERVICE, texts.services.REFUSAL(said=str(error))
         ) from error
-
-
-#: For the other modules that send requests to Nova.
-client = _nova
 
 
 def make_flavor(flavor: NovaFlavor) -> None:
@@ -251,6 +250,15 @@ def servers_on(flavor_id: str) -> list[str]:
 def servers_of_host(service_name: str) -> list[Server]:
     """All servers on a host, in all projects."""
     return _servers(host=service_name)
+
+
+def live_migrate(server_id: str) -> None:
+    """Let Nova choose another host for a server that runs, and begin to migrate the server to it.
+
+    :raises ServiceRefused: there is no such host, or the server doesn't run.
+    """
+    with _nova(_LIVE_MICROVERSION) as nova:
+        nova.servers.live_migrate(server_id, None, "auto")
 
 
 def servers_of_flavor(flavor_id: str) -> list[Server]:

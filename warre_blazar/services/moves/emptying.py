@@ -14,7 +14,6 @@ from warre_blazar.domain.flavors.flavor import RESOURCE_TYPE
 from warre_blazar.domain.hosts.host_marks import OnHost
 from warre_blazar.errors import exceptions
 from warre_blazar.services.moves.relocation import MoveResult, Relocated, Why, relocate
-from warre_blazar.services.running import backing
 
 LOG = logging.getLogger(__name__)
 
@@ -151,12 +150,10 @@ def _why(each: OnHost, result: Relocated | None, leaving: Leaving) -> str:
     return f"{result.why_stays}; {way}"
 
 
-def open_moved(
-    reservation_ids: Sequence[str], open_one: Callable[[str], None] = backing.open_to_project
-) -> list[str]:
+def open_moved(reservation_ids: Sequence[str], open_one: Callable[[str], None]) -> list[str]:
     """Open running reservations to their projects on their new hosts.
 
-    :param open_one: opens a reservation, whose id is the argument.
+    :param open_one: opens a reservation.
     :returns: the ids of those that couldn't be opened. ``backing.reconcile`` opens them later.
     """
     unopened = []
