@@ -132,11 +132,14 @@ def errors(text: str) -> set[tuple[int, str]]:
 
 
 def codes() -> set[str]:
-    """The codes of all errors except the base class of errors."""
+    """The codes of all errors except the base class, and the one that is only a status_reason."""
     classes = [c for c in vars(exceptions).values() if isinstance(c, type)]
     of_classes = {c.code for c in classes if issubclass(c, exceptions.WarreError)}
     refused = {c for o in OPERATIONS for found in o.refusals().values() for c in found}
-    return (of_classes | refused | set(statuses.STATUSES)) - {exceptions.WarreError.code}
+    return (of_classes | refused | set(statuses.STATUSES)) - {
+        exceptions.WarreError.code,
+        exceptions.PlacesUnusable.code,
+    }
 
 
 OF_ALL = errors(KINDS["Errors"])

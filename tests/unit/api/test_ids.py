@@ -42,7 +42,8 @@ def test_reservation_is_changed_started_and_deleted_by_its_own_id(site: Site, al
     assert alpha.patch(path, {"end": at(2, 12)}).json == longer
     site.set_time(things.moment(2, 9))
     site.execute()
-    assert alpha.get(path).json == {**longer, "status": "ACTIVE"}
+    zone = {"availability_zone": "az1"}
+    assert alpha.get(path).json == {**longer, "status": "ACTIVE", **zone}
     assert alpha.delete(path).status_int == 204
     assert refusal(alpha.get(path)) == (404, "reservation_not_found")
     assert site.cloud.is_clean()

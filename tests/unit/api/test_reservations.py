@@ -274,7 +274,8 @@ def test_reservation_runs_from_allocated_to_complete(
     path = f"reservations/{booked['id']}"
     site.set_time(things.moment(2, 9))
     site.run_events()
-    assert alpha.get(path).json == {**booked, "status": "ACTIVE"}
+    zone = {"availability_zone": "az1"}
+    assert alpha.get(path).json == {**booked, "status": "ACTIVE", **zone}
     assert site.cloud.nova.flavors[booked["compute_flavor"]]["access"] == {alpha.project_id}
     assert alpha.patch(path, {"end": at(2, 12)}).json["end"] == at(2, 12)
     assert refusal(admin.delete(f"flavors/{flavor['id']}")) == (409, "flavor_in_use")

@@ -1826,12 +1826,12 @@ def test_warnings_are_printed_and_are_texts_for_programs(
         f"GET {path}": Answer(200, doubtful),
         f"PATCH {path}": Answer(200, doubtful),
     }
-    for shown in (
-        run_json(reservations.CreateReservation, "f", *_EXACT),
-        run_json(reservations.ShowReservation, RESERVATION.id),
-        run_json(reservations.UpdateReservation, RESERVATION.id, "--name", "x"),
+    for command, *words in (
+        (reservations.CreateReservation, "f", *_EXACT),
+        (reservations.ShowReservation, RESERVATION.id),
+        (reservations.UpdateReservation, RESERVATION.id, "--name", "x"),
     ):
-        assert shown["warnings"] == [_WARNING]
+        assert run_json(command, *words)["warnings"] == [_WARNING]
         assert f"Warning: {_WARNING}.\n" in capsys.readouterr().err
 
 

@@ -57,6 +57,8 @@ SAMPLES = [
         "Placement", texts.services.REFUSAL(said="No such trait(s): CUSTOM_X.")
     ),
     exceptions.ServiceRefused("Placement", texts.services.REFUSAL(said="409 %s %(count)d {x}")),
+    exceptions.HostsGone("Placement", texts.services.NO_PROVIDER(host="cmp1"), {"cmp1"}),
+    exceptions.PlacesUnusable(1, 2),
     exceptions.Refused(texts.refusals.NO_LENGTH(), more=["data", None, 1.5]),
     exceptions.Relayed({"code": "refused", "message": "No", "detail": {}}),
     exceptions.SeriesNotFound("s1"),

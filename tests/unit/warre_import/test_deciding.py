@@ -110,8 +110,8 @@ def test_flavor_is_taken_as_it_is():
 #: Changes of Warre's row of a flavor, and the expected columns.
 FLAVORS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "specs of numbers": (
-        {"extra_specs": b'{"a": 2, "b": true, "c": "x"}'},
-        {"extra_specs": {"a": "2", "b": "true", "c": "x"}, "active": True},
+        {"extra_specs": b'{"x:a": 2, "x:b": true, "x:c": "x"}'},
+        {"extra_specs": {"x:a": "2", "x:b": "true", "x:c": "x"}, "active": True},
     ),
     "no specs": ({"extra_specs": None}, {"extra_specs": {}, "active": True}),
     "specs that are none": ({"extra_specs": b"[1]"}, {"extra_specs": {}, "active": False}),
