@@ -15,9 +15,9 @@ pytestmark = pytest.mark.together
 _QUOTA = "nova_quota"
 
 
-def boot(who: Person, reservation: dict[str, Any], name: str, **more: str) -> str:
+def boot(who: Person, booked: dict[str, Any], name: str, **more: str) -> str:
     """Request a server on a reservation, and return the server's status when it has settled."""
-    server = who.boots(reservation["compute_flavor"], name, **more)
+    server = who.boots(booked["compute_flavor"], name, **more)
     return until("a server", lambda: who.server_settles(server)).status
 
 

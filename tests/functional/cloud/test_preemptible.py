@@ -40,5 +40,7 @@ def test_start_deletes_what_fills_its_host(
         lambda: admin.cloud.compute.find_server(server.id) is None,
         seconds=wait + 60,
     )
+    # Until then, the place couldn't be used. The reconciler finds that it can be now.
+    until("the place", lambda: world.show(alpha, running)["status_reason"] is None)
     mine = alpha.boots(running["compute_flavor"], "functional-after")
     assert until("a server", lambda: alpha.server_settles(mine)).status == "ACTIVE"
