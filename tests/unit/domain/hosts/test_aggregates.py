@@ -88,7 +88,7 @@ def test_isolated_host_fits_shapes_that_require_all_its_traits(required, expecte
     assert fits({}, *metadata, required=required) is expected
 
 
-@pytest.mark.parametrize("rule", ALL)
+@pytest.mark.parametrize("rule", sorted(ALL))
 def test_rule_that_is_off_decides_nothing(rule):
     host = HostAggregates.of([{"trait:A": "required"}], ALL - {rule})
     decides = {
