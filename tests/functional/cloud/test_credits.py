@@ -51,7 +51,7 @@ def test_lease_is_charged_extended_and_given_back(
     flavor, period = offer(max_length_hours=100), world.far(2)
     if path == "/v1":
         body = world.lease_body(period, world.slot(flavor))
-        lease_id = beta.asks("POST", "/v1/leases", body, want=201)["id"]
+        lease_id = beta.asks("POST", "/v1/leases", body, want=201)["lease"]["id"]
     else:
         answer = beta.ask("POST", f"{path}/reservations/", {"flavor_id": flavor["id"], **period.v2})
         assert answer.status_code in (200, 202), answer.text
