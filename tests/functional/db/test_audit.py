@@ -342,7 +342,13 @@ def stopped_creation(scene: Scene) -> None:
     stock_lease("CREATING")
 
 
+def preemptible_server(scene: Scene) -> None:
+    nova = scene.cloud.nova
+    nova.boot(nova.make_flavor("spot", {"blazar:preemptible": "true"}), "beta", host="a")
+
+
 DELETED = {
+    preemptible_server: DifferenceKind.ROOM_TAKEN,
     stopped_creation: DifferenceKind.LEASE_UNFINISHED,
     lost_hosts: DifferenceKind.LEASE_STATE_LOST,
     missing_note: DifferenceKind.LEASE_STATE_LOST,

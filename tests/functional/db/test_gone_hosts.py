@@ -221,7 +221,8 @@ def test_host_that_blazar_deletes_while_it_is_gone_is_forgotten(cloud: Cloud, pa
     assert state(again) is BOOKABLE
 
 
-def test_well_hosts_cost_nova_no_request_for_aggregates(cloud: Cloud, pair):
+def test_well_hosts_cost_nova_no_more_than_one_request_for_aggregates(cloud: Cloud, pair):
+    """Those of the site decide which flavors hosts match, so each refresh reads them."""
     cloud.nova.requests.clear()
     host_refresh.refresh()
-    assert [line for line in cloud.nova.requests if "aggregates" in line] == []
+    assert len([line for line in cloud.nova.requests if "aggregates" in line]) == 1

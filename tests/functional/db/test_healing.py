@@ -346,11 +346,12 @@ def test_host_offers_less_as_servers_leave_it(cloud: Cloud, pair, flavor):
     fail(pair[0])
     heal()
     recover(pair[0])
-    (taken,) = cloud.placement.used
-    for servers, left in ((2, {"blazar_a": 2}), (1, {"blazar_a": 1}), (0, {})):
-        cloud.placement.used[taken] = servers
+    servers = list(cloud.placement.allocations)
+    for left in ({"blazar_a": 2}, {"blazar_a": 1}, {}):
         failed_hosts.take_back_hosts()
         assert offered(cloud, lease) == {**left, "blazar_b": 2}
+        if servers:
+            cloud.placement.free(servers.pop())
     with session.reader() as db:
         assert host_marks.abandoned(db) == []
 
@@ -364,7 +365,8 @@ def test_host_that_keeps_a_part_still_offers_it_when_it_is_taken_back(cloud: Clo
     fail(a)
     heal()
     recover(a)
-    cloud.placement.used.clear()
+    for server in list(cloud.placement.allocations):
+        cloud.placement.free(server)
     failed_hosts.take_back_hosts()
     assert offered(cloud, lease) == {"blazar_a": 1, "blazar_b": 1}
 

@@ -191,8 +191,10 @@ def tolerated(note: Note, hosts: Iterable[HostUse], *, is_running: bool) -> Boun
     """What may be in Nova and Placement without being a difference.
 
     A manager may just be opening the reservation, or may have failed to. What isn't opened yet is
-    no difference of its own.
+    no difference of its own. The same is true of metadata that the reconciler will write, because
+    the site's aggregates have changed.
     """
+    note = dataclasses.replace(note, confined=note.made_confined)
     is_open = is_running and note.phase is Phase.OPEN
     prepared = Moment.STARTING if note.phase.is_opened else Moment.SOON
     return between(
