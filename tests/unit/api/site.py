@@ -34,7 +34,7 @@ from tests.unit.api.identity import Identity
 from warre_blazar import conf, policy, timer, times
 from warre_blazar.db import session
 from warre_blazar.db import tables as models
-from warre_blazar.openstack import caches, limits, people
+from warre_blazar.openstack import caches, limits, nova_quotas, people
 from warre_blazar.plugins import monitor
 from warre_blazar.services.running.executor import Executor, Pools
 
@@ -238,6 +238,7 @@ class Site:
     @staticmethod
     def _forget_caches() -> None:
         caches.forget()
+        nova_quotas._asked.clear()
         policy._enforcer.cache_clear()
         oslo_limit._SDK_CONNECTION = None
 

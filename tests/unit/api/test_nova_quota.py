@@ -20,7 +20,7 @@ _TEXT = (
 def flavor(site: Site, admin: Person, alpha: Person) -> dict[str, Any]:
     """A flavor with 2 vCPUs. Alpha may have 2 in Nova."""
     site.cloud.nova.quotas[alpha.project_id] = {"cores": 2}
-    nova_quotas._asked.clear()
+    nova_quotas._asked.clear()  # The fixtures have asked before the quota was set.
     return things.add_flavor(admin)
 
 
