@@ -238,7 +238,6 @@ class Site:
     @staticmethod
     def _forget_caches() -> None:
         caches.forget()
-        nova_quotas._asked.clear()
         policy._enforcer.cache_clear()
         oslo_limit._SDK_CONNECTION = None
 
@@ -248,6 +247,7 @@ class Site:
         self.cloud.clear()
         limits._remembered.clear()
         people._read.clear()
+        nova_quotas._asked.clear()
         self.set_time(NOW)
         self.clock.meanwhile = self.execute
         self.outside = managers.Outside()
