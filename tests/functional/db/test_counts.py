@@ -271,6 +271,15 @@ def test_shelved_server_keeps_its_place(cloud: Cloud, running: world.Lease):
     assert (count_of(running), offered(cloud)) == (2, {"a": 2})
 
 
+def test_server_that_found_no_host_keeps_no_place(cloud: Cloud, running: world.Lease):
+    flavor_id = backing_names.nova_flavor_id(running.reservation_id)
+    cloud.nova.boot(flavor_id, world.PROJECT, "a", host="a")
+    failed = cloud.nova.boot(flavor_id, world.PROJECT, "b")
+    cloud.nova.servers[failed]["status"] = "ERROR"
+    resize(running, 1)
+    assert (count_of(running), offered(cloud)) == (1, {"a": 1})
+
+
 def test_server_whose_migration_is_not_confirmed_holds_two_places(cloud: Cloud, running):
     flavor_id = backing_names.nova_flavor_id(running.reservation_id)
     server = cloud.nova.boot(flavor_id, world.PROJECT, "s1", host="a")

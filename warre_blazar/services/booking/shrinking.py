@@ -89,8 +89,13 @@ def _kept(note: Note, hosts: Sequence[HostUse], count: int) -> dict[str, int]:
     """
     cls = backing_names.resource_class(note.reservation_id)
     used = {host.host_id: placement.used(host.hypervisor, cls) for host in hosts}
-    listed = nova.servers_of_flavor(note.nova_flavor)
-    servers = max(sum(used.values()), len(listed))
+    # A server that found no host holds no room, and never will.
+    listed = [
+        server
+        for server in nova.servers_of_flavor(note.nova_flavor)
+        if server.is_shelved or server.service_name
+    ]
+    servers = sum(used.values()) + sum(server.is_shelved for server in listed)
     if servers > count:
         raise exceptions.InvalidState(
             texts.refusals.TOO_MANY_SERVERS(
