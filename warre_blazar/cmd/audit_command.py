@@ -4,6 +4,7 @@ The output is for people or, as JSON, for programs. The exit status is for monit
 """
 
 import contextlib
+import functools
 import json
 import sys
 from collections import Counter
@@ -34,6 +35,9 @@ CLEAN, DIFFERENT, BLIND = 0, 1, 2
 cfg.CONF.import_opt("plugins", "blazar.manager.service", group="manager")
 #: The names of the exact plugins begin with this.
 _EXACT = "exact."
+
+
+_fail = functools.partial(setup_errors.fail, BLIND)
 
 
 def add_parser(subparsers: Any) -> None:
@@ -131,11 +135,6 @@ def _register_response_timeout() -> None:
         timeouts = [option for option in options if option.name == "rpc_response_timeout"]
         if group is None and timeouts:
             cfg.CONF.register_opts(timeouts)
-
-
-def _fail(message: str) -> int:
-    print(f"warre-blazar-manage: {message}", file=sys.stderr)
-    return BLIND
 
 
 def _print(result: Result) -> None:

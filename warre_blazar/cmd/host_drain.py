@@ -1,10 +1,10 @@
 """``warre-blazar-manage host drain``: moves a host's reservations to other hosts."""
 
 import dataclasses
+import functools
 import getpass
 import json
 import os
-import sys
 from typing import Any
 
 from oslo_utils import timeutils
@@ -18,6 +18,9 @@ from warre_blazar.services.moves.opening import Opener
 from warre_blazar.site_rules import conditions
 
 __all__ = ["EMPTY", "FAILED", "LEFT", "add_parser", "run"]
+
+
+_fail = functools.partial(setup_errors.fail, FAILED)
 
 
 def add_parser(actions: Any) -> None:
@@ -85,10 +88,8 @@ def _drain(command: Any) -> int:
     report = HostReport(emptied, command.dry_run)
     if command.running:
         if not command.dry_run:
-            reopen = [each.on_host.reservation_id for each in emptied.moved if each.reopen]
-            report = dataclasses.replace(
-                report, unopened=emptying.open_moved(reopen, Opener(conditions.of_service).open)
-            )
+            unopened = emptying.open_moved(emptied.to_open, Opener(conditions.of_service).open)
+            report = dataclasses.replace(report, unopened=unopened)
         servers = server_migrations.to_move(emptied)
         report = dataclasses.replace(report, servers=servers)
     return _tell(command, report)
@@ -144,8 +145,3 @@ def _undo(command: Any) -> int:
     else:
         print(f"Host {command.host} can be booked again")
     return EMPTY
-
-
-def _fail(message: str) -> int:
-    print(f"warre-blazar-manage: {message}", file=sys.stderr)
-    return FAILED

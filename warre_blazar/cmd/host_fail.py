@@ -1,8 +1,8 @@
 """``warre-blazar-manage host fail``: moves reservations off a failed host at once."""
 
 import datetime
+import functools
 import json
-import sys
 from typing import Any
 
 from oslo_config import cfg
@@ -17,6 +17,9 @@ from warre_blazar.services.moves.opening import Opener
 from warre_blazar.site_rules import conditions
 
 cfg.CONF.import_group("physical:host", "blazar.plugins.oshosts.host_plugin")
+
+
+_fail = functools.partial(setup_errors.fail, FAILED)
 
 
 def add_parser(actions: Any) -> None:
@@ -68,12 +71,10 @@ def _run(command: Any) -> int:
     emptied = do(command.host, conditions.of_service(), now, _until(now))
     unopened = []
     if not command.dry_run:
-        unopened = emptying.open_moved(
-            [each.on_host.reservation_id for each in emptied.moved if each.reopen],
-            Opener(conditions.of_service).open,
-        )
-    _tell(command, HostReport(emptied, command.dry_run, unopened))
-    return HostReport(emptied, command.dry_run, unopened).status
+        unopened = emptying.open_moved(emptied.to_open, Opener(conditions.of_service).open)
+    report = HostReport(emptied, command.dry_run, unopened)
+    _tell(command, report)
+    return report.status
 
 
 def _until(now: datetime.datetime) -> datetime.datetime:
@@ -112,8 +113,3 @@ def _undo(command: Any) -> int:
     else:
         print(f"Host {command.host} can be used again")
     return EMPTY
-
-
-def _fail(message: str) -> int:
-    print(f"warre-blazar-manage: {message}", file=sys.stderr)
-    return FAILED

@@ -1,7 +1,7 @@
 """``warre-blazar-manage host refresh``: reads what hosts have in Placement and Nova again."""
 
+import functools
 import json
-import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -20,6 +20,9 @@ from warre_blazar.services.hosts.host_refresh import Refresh, Refreshed
 #: The exit statuses. 0: everything was read, and no host is overbooked. 1: everything was read, but
 #: a host has less than is booked on it. 2: something couldn't be read.
 WELL, OVERBOOKED, BLIND = 0, 1, 2
+
+
+_fail = functools.partial(setup_errors.fail, BLIND)
 
 
 def add_parser(actions: Any) -> None:
@@ -72,11 +75,6 @@ def _open_notifications() -> None:
         notifier.init()
         sender: Any = notifier.NOTIFIER
         notifier.NOTIFIER = sender.prepare(retry=0)
-
-
-def _fail(message: str) -> int:
-    print(f"warre-blazar-manage: {message}", file=sys.stderr)
-    return BLIND
 
 
 def _print(result: Refresh) -> None:

@@ -1,5 +1,6 @@
 """``warre-blazar-manage``: reads the command line, and runs the command that it names."""
 
+import functools
 import sys
 from typing import Any
 
@@ -22,6 +23,8 @@ from warre_blazar.db import migration
 from warre_blazar.domain.booking import quota
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import limits
+
+_fail = functools.partial(setup_errors.fail, 1)
 
 
 def _add_db_parsers(subparsers: Any) -> None:
@@ -215,11 +218,6 @@ _RUN = {
     "flavor": _flavor,
     "metrics": _metrics,
 }
-
-
-def _fail(message: str) -> int:
-    print(f"warre-blazar-manage: {message}", file=sys.stderr)
-    return 1
 
 
 if __name__ == "__main__":

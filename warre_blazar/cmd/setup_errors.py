@@ -1,4 +1,6 @@
-"""Error messages for operators whose configuration or database can't be used."""
+"""Error messages of ``warre-blazar-manage``, above all about its configuration and database."""
+
+import sys
 
 from oslo_config import cfg
 from oslo_db import exception as db_exc
@@ -12,6 +14,12 @@ CONFIGURATION = (cfg.Error, OSError, UnicodeDecodeError)
 #: The exceptions that can be raised while the database is used. They include the errors for a URL
 #: that is missing or malformed, and for a driver that isn't installed.
 DATABASE = (*session.FAILURES, db_exc.CantStartEngineError, ImportError)
+
+
+def fail(status: int, message: str) -> int:
+    """Print an error of ``warre-blazar-manage``, and return its exit status."""
+    print(f"warre-blazar-manage: {message}", file=sys.stderr)
+    return status
 
 
 def configuration(error: Exception) -> str:

@@ -54,6 +54,11 @@ class Emptied:
     #: How many reservations stay because they begin later.
     later: int = 0
 
+    @property
+    def to_open(self) -> list[str]:
+        """The ids of the reservations that run, and must be opened on their new hosts."""
+        return [each.on_host.reservation_id for each in self.moved if each.reopen]
+
 
 def find_host(host: str) -> str:
     """Find the id of a host.
