@@ -81,6 +81,22 @@ def test_backing_is_made_shortly_before_the_start(cloud: Cloud, lease: world.Lea
     assert row["aggregate_id"] == aggregate["id"]
 
 
+def test_id_of_the_aggregate_that_is_known_is_not_written_again(lease: world.Lease):
+    make_at(AHEAD)
+    row_id = db_api.reservation_get(lease.reservation_id)["resource_id"]
+    before = dict(db_api.instance_reservation_get(row_id))
+    timeutils.set_time_override(SPAN.start)
+    try:
+        session.change(backing.note_aggregate, lease.reservation_id, before["aggregate_id"])
+        assert dict(db_api.instance_reservation_get(row_id)) == before
+        session.change(backing.note_aggregate, lease.reservation_id, before["aggregate_id"] + 1)
+    finally:
+        timeutils.clear_time_override()
+    after = dict(db_api.instance_reservation_get(row_id))
+    changed = {name for name in before if after[name] != before[name]}
+    assert changed == {"aggregate_id", "updated_at"}
+
+
 def test_backing_that_is_made_is_not_made_again(cloud: Cloud, lease: world.Lease):
     make_at(AHEAD)
     cloud.nova.requests.clear()

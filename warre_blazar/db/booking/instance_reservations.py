@@ -8,7 +8,6 @@ import sqlalchemy as sa
 from oslo_serialization import jsonutils
 from sqlalchemy.orm import Session
 
-from warre_blazar.db import session
 from warre_blazar.db.tables import bookings, instance_reservations, reservations
 from warre_blazar.domain.flavors.flavor import Flavor, Shape
 
@@ -107,14 +106,21 @@ def set_amounts(db: Session, reservation_id: str, shape: Shape, chosen: Mapping[
     _update(db, reservation_id, amount=amount, **on_fullest_host(shape, chosen))
 
 
-def set_aggregate(db: Session, reservation_id: str, aggregate_id: int) -> bool:
-    """Write the id of a reservation's aggregate. Return whether the reservation still exists."""
-    return _update(db, reservation_id, aggregate_id=aggregate_id)
+def set_aggregate(db: Session, reservation_id: str, aggregate_id: int) -> None:
+    """Write the id of a reservation's aggregate, unless the row has it.
+
+    A row that is right keeps its ``updated_at``, by which the undo of an import compares it.
+    """
+    known = instance_reservations.c.aggregate_id
+    other = sa.or_(known.is_(None), known != aggregate_id)
+    _update(db, reservation_id, other, aggregate_id=aggregate_id)
 
 
-def _update(db: Session, reservation_id: str, **values: int) -> bool:
+def _update(
+    db: Session, reservation_id: str, *conditions: sa.ColumnElement[bool], **values: int
+) -> None:
     mine = instance_reservations.c.reservation_id == reservation_id
-    return session.changed(db, instance_reservations.update().where(mine).values(**values)) == 1
+    db.execute(instance_reservations.update().where(mine, *conditions).values(**values))
 
 
 def on_fullest_host(shape: Shape, chosen: Mapping[str, int]) -> dict[str, int]:
