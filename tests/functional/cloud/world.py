@@ -192,13 +192,15 @@ def becomes(who: Person, reservation: dict[str, Any], status: str) -> dict[str, 
 
 
 def end_now(who: Person, reservation: dict[str, Any]) -> None:
-    """End a running reservation by an update of its lease, in a later minute than its start.
+    """End a reservation by an update of its lease, once it has started, in a later minute.
 
     If the minute passes in the meantime, try once more.
     """
     path = f"/v1/leases/{reservation['lease_id']}"
     started = datetime.datetime.fromisoformat(reservation["start"])
     until("the minute after the start", lambda: now() > started)
+    # Blazar refuses to change a lease that it is starting.
+    until("the lease to start", lambda: who.asks("GET", path)["lease"]["status"] == "ACTIVE")
     answer = who.ask("PUT", path, {"end_date": now().strftime(_V1_TIME)})
     if _too_late(answer):
         answer = who.ask("PUT", path, {"end_date": now().strftime(_V1_TIME)})
