@@ -1,9 +1,11 @@
-"""Runs every test in this directory on every kind of database.
+"""Runs every test in this directory on every kind of database, or on one of them.
 
 There is one database of each kind, whose tables are emptied after each test.
 """
 
+import collections
 import pathlib
+import zlib
 from collections.abc import Iterator
 
 import pytest
@@ -23,13 +25,27 @@ from warre_blazar.site_rules import conditions
 nodes.use()
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Run only the first seed of a test with the mark ``same_logic``, except on SQLite.
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--one-kind",
+        action="store_true",
+        help="run each test of the database on one kind of database, except those with the mark"
+        " every_kind",
+    )
 
-    The servers of the other kinds take longer, and the other seeds would find nothing more there.
+
+# Before pytest leaves out tests for its option -k, which may name a kind.
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out tests that would find little more than others.
+
+    Of a test with the mark ``same_logic``, only the first seed runs on servers, which take longer
+    than SQLite.
     """
-    left_out = [item for item in items if _finds_nothing_more(item)]
-    config.hook.pytest_deselected(items=left_out)
+    left_out = {item for item in items if _finds_nothing_more(item)}
+    if config.getoption("--one-kind"):
+        left_out |= _on_other_kinds([item for item in items if item not in left_out])
+    config.hook.pytest_deselected(items=list(left_out))
     items[:] = [item for item in items if item not in left_out]
 
 
@@ -38,6 +54,21 @@ def _finds_nothing_more(item: pytest.Item) -> bool:
         return False
     chosen = item.callspec.params
     return chosen["kind"] != "sqlite" and chosen["seed"] > 0
+
+
+def _on_other_kinds(items: list[pytest.Item]) -> set[pytest.Item]:
+    """All but one of the items that differ only by their kind of database.
+
+    A test always gets the same kind. The tests of a module get different ones, so that most
+    statements run on each kind.
+    """
+    alike = collections.defaultdict(list)
+    for item in items:
+        names = getattr(item, "fixturenames", ())
+        if "kind" in names and not item.get_closest_marker("every_kind"):
+            alike[item.nodeid.replace(item.callspec.params["kind"], "")].append(item)
+    kept = {same[zlib.crc32(name.encode()) % len(same)] for name, same in alike.items()}
+    return {item for same in alike.values() for item in same} - kept
 
 
 @pytest.fixture(scope="session", params=databases.KINDS)

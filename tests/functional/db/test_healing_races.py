@@ -22,7 +22,7 @@ from warre_blazar.services.booking import changing
 from warre_blazar.services.running import backing
 from warre_blazar.site_rules import conditions
 
-pytestmark = pytest.mark.usefixtures("database")
+pytestmark = [pytest.mark.usefixtures("database"), pytest.mark.every_kind]
 
 hours = world.hours
 HEALERS = 3

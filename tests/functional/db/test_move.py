@@ -17,7 +17,7 @@ from warre_blazar.services.booking import admission, changing, lookup
 from warre_blazar.services.flavors import flavors
 from warre_blazar.services.running import repair
 
-pytestmark = pytest.mark.usefixtures("database")
+pytestmark = [pytest.mark.usefixtures("database"), pytest.mark.every_kind]
 
 hours = world.hours
 

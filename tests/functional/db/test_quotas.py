@@ -18,7 +18,7 @@ from warre_blazar.errors import exceptions
 from warre_blazar.services.booking import admission, changing, quotas
 from warre_blazar.services.running import repair
 
-pytestmark = pytest.mark.usefixtures("database")
+pytestmark = [pytest.mark.usefixtures("database"), pytest.mark.every_kind]
 
 PROJECT = world.PROJECT
 MANY, ROOM = 40, 5

@@ -15,7 +15,7 @@ from warre_blazar.db.hosts import reservable_hosts
 from warre_blazar.errors import exceptions
 from warre_blazar.services.booking import admission, changing
 
-pytestmark = pytest.mark.usefixtures("database")
+pytestmark = [pytest.mark.usefixtures("database"), pytest.mark.every_kind]
 
 MANY = 40
 ROOM = 5

@@ -14,7 +14,7 @@ from warre_blazar.db.hosts import allocations
 from warre_blazar.services.booking import changing
 from warre_blazar.services.running import executor_transactions
 
-pytestmark = pytest.mark.usefixtures("database", "cloud")
+pytestmark = [pytest.mark.usefixtures("database", "cloud"), pytest.mark.every_kind]
 
 HOSTS = 6
 SPAN = world.hours(1, 3)
