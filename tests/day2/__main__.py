@@ -56,7 +56,7 @@ class Campaign:
         """Book, do something, and look at each room."""
         self._book()
         self._undo(number)
-        name = self._do(number)
+        name = until("something that can be done", lambda: self._do(number), WELL_WITHIN)
         self.done[name] += 1
         count, found = rooms.faults(self._people)
         if count:
@@ -85,7 +85,8 @@ class Campaign:
         if answer.status_code >= 500:
             self.violations.append(f"a booking was answered {answer.status_code}: {answer.text}")
 
-    def _do(self, number: int) -> str:
+    def _do(self, number: int) -> str | None:
+        """Do something that can be done now. Return its name, or None if nothing can be done."""
         at = Place(self._admin, rooms.running(self._people), self._choice)
         # Several operations of operators at the same time leave nowhere to go on three hosts.
         kinds: Sequence[Callable[[Place], Undo | None]] = (
@@ -100,7 +101,7 @@ class Campaign:
                 after = self._choice.randint(*UNDONE_AFTER)
                 self._open.append((deed.__name__, undo, number + after))
             return deed.__name__
-        return "nothing"
+        return None
 
     def _undo(self, number: int) -> None:
         due = [each for each in self._open if each[2] <= number]

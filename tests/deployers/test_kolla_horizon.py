@@ -2,6 +2,7 @@
 
 import http.client
 import shutil
+import urllib.parse
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +16,13 @@ from tests.deployers.kolla_images import Image
 
 pytestmark = pytest.mark.slow
 _SETTINGS = "/etc/openstack-dashboard"
+#: What the image's own script does whenever a container of it starts with new settings.
+_AT_START = """
+mkdir -p /var/log/kolla/horizon
+export DJANGO_SETTINGS_MODULE=openstack_dashboard.settings
+python -m django collectstatic --noinput --clear
+python -m django compress --force
+"""
 
 
 @pytest.fixture(scope="module")
@@ -51,6 +59,7 @@ def port(
     """The port on which Horizon answers."""
     written = written_for_horizon[kolla_ansible.OURS] / "horizon"
     command = container.copy_configuration(written)
+    container.run(_AT_START)
     log = tmp_path_factory.mktemp("log") / "horizon.log"
     found = layout.ports.dashboard
     with container.running(command, log) as process:
@@ -64,4 +73,5 @@ def test_page_asks_for_a_login(port, page):
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     connection.request("GET", f"/{page}/")
     answer = connection.getresponse()
-    assert (answer.status, answer.headers["Location"]) == (302, f"/auth/login/?next=/{page}/")
+    login = urllib.parse.urlsplit(answer.headers["Location"])
+    assert (answer.status, login.path, login.query) == (302, "/auth/login/", f"next=/{page}/")
