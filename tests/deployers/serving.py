@@ -112,10 +112,5 @@ def _manager_beats() -> bool:
 
 def furnish(cloud: Cloud) -> None:
     """Add a host to Blazar and to the cloud."""
-    cloud.nova.aggregates[1000] = {
-        "id": 1000,
-        "name": "freepool",
-        "hosts": ["host-1"],
-        "metadata": {},
-    }
+    cloud.add_freepool("host-1")
     world.add_host(cloud, "host-1", vcpus=16, zone="az1")

@@ -83,7 +83,10 @@ class Nova(Guarded):
         self.last_id = 0
 
     def _next_id(self) -> int:
+        """A number that no object has. Tests may have added aggregates with larger numbers."""
         self.last_id += 1
+        while self.last_id in self.aggregates:
+            self.last_id += 1
         return self.last_id
 
     def boot(

@@ -192,7 +192,7 @@ class Fuzz:
         """Report a broken lease and delete it, so that the next one is noticed too."""
         found = [each for each in self._leases if each["id"] == lease.id]
         whole = (lease.status, lease.starts, lease.ends) == ("ERROR", 1, 1)
-        what = self._blazars_own(found[0]) if whole and found else None
+        what = self._blazars_own() if whole and found else None
         if what:
             self.report.broken[what] += 1
             self._delete(found[0])
@@ -205,15 +205,12 @@ class Fuzz:
         self._leases = [each for each in self._leases if each not in found]
         self._controls = collections.deque(c for c in self._controls if c.id != lease.id)
 
-    def _blazars_own(self, lease: dict[str, Any]) -> str | None:
+    def _blazars_own(self) -> str | None:
         """Why Blazar broke a lease without our doing or a client's; None if it didn't."""
-        if self.site.failures():
-            raised = type(self.site.failures()[-1]).__name__
-            return raised if raised in _BLAZARS else None
-        # Sometimes Blazar doesn't find such a lease's host in the freepool at the lease's
-        # start. Our code isn't involved there.
-        kinds = {each["resource_type"] for each in lease["reservations"]}
-        return "a failed event of physical:host" if "physical:host" in kinds else None
+        if not self.site.failures():
+            return None
+        raised = type(self.site.failures()[-1]).__name__
+        return raised if raised in _BLAZARS else None
 
     def _delete(self, lease: dict[str, Any]) -> None:
         """Delete a lease as its owner. A lease that can't be deleted is reported as stuck."""

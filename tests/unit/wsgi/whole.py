@@ -44,11 +44,5 @@ class WholeSite(Site):
 
     def furnish_nova(self) -> None:
         """Add the freepool and a plain Nova flavor."""
-        nova = self.cloud.nova
-        nova.aggregates[1000] = {
-            "id": 1000,
-            "name": "freepool",
-            "hosts": list(HOSTS),
-            "metadata": {},
-        }
-        nova.flavors["plain"] = {**PLAIN, "extra_specs": {}, "access": set()}
+        self.cloud.add_freepool(*HOSTS)
+        self.cloud.nova.flavors["plain"] = {**PLAIN, "extra_specs": {}, "access": set()}
