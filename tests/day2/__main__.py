@@ -118,6 +118,7 @@ class Campaign:
             f"step {number}, {name} (under {cause}): {fault.missing} of {fault.room.places} places "
             f"of {fault.room.id}: Nova says {fault.because!r}, the reservation {reason!r}"
         )
+        print(f"     {line}", flush=True)
         self.faults.append(line)
         if reason is None:
             self.violations.append(f"silent: {line}")
