@@ -295,6 +295,11 @@ ANSWER_MAY_BE_LATE = 10 * MINUTE
 #: :shorter: Two managers make the same backing, which does no harm.
 LEFT_TO_OTHER_MANAGER = MINUTE
 
+#: How often managers look whether Nova has the flavors and aggregates of running reservations.
+#: :longer: After somebody has deleted one of them, no server can be booted for longer.
+#: :shorter: Nova has to list its flavors and aggregates more often.
+NOVA_LOOKED_AT_EVERY = 60
+
 # Preemptible servers
 
 #: How often managers look for preemptible servers on hosts of reservations.

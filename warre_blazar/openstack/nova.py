@@ -431,16 +431,16 @@ def zones() -> dict[str, str] | None:
 # The functions below search all of Nova for what belongs to reservations.
 
 
-def flavors_of_reservations() -> tuple[NovaFlavor, ...]:
-    """Every Nova flavor that belongs to a reservation, with the projects that may use it.
+def flavors_of_reservations(*, with_projects: bool = True) -> tuple[NovaFlavor, ...]:
+    """Every Nova flavor that belongs to a reservation.
 
-    Nova lists the flavors without their projects. So one more request is sent for each private
-    flavor.
+    :param with_projects: whether to read the projects that may use it. Nova lists the flavors
+        without their projects. So one more request is sent for each private flavor.
     """
     flavors = [f for f in _all_flavors() if backing_names.of_flavor(f.name)]
+    private = [f.id for f in flavors if with_projects and not f.is_public]
     with futures.ThreadPoolExecutor(_AT_ONCE) as pool:
-        projects = list(pool.map(_projects_of, [f.id for f in flavors if not f.is_public]))
-    by_flavor = dict(zip([f.id for f in flavors if not f.is_public], projects, strict=True))
+        by_flavor = dict(zip(private, pool.map(_projects_of, private), strict=True))
     return tuple(
         NovaFlavor(
             id=f.id,

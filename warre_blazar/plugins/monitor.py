@@ -28,7 +28,7 @@ from warre_blazar.services.messages import delivery, reminders
 from warre_blazar.services.messages.delivery import Channel
 from warre_blazar.services.moves.opening import Opener
 from warre_blazar.services.records import history, metrics, refusals, server_samples
-from warre_blazar.services.running import backing, idle, preemptible, snapshots
+from warre_blazar.services.running import altered, backing, idle, preemptible, snapshots
 from warre_blazar.services.running.executor import Executor, Pools
 from warre_blazar.services.running.repair import Repairer
 from warre_blazar.services.series import unattended
@@ -245,6 +245,11 @@ class Threads:
         """Delete or warn preemptible servers on hosts that are in use, or will be soon."""
         ahead = cfg.CONF.warre.preemption_warning_minutes * times.MINUTE
         preemptible.look(clock.utcnow(), self._executor.manager_id, ahead)
+
+    @periodics.periodic(times.NOVA_LOOKED_AT_EVERY)
+    def make_again(self) -> None:
+        """Make anew what somebody has deleted in Nova of running reservations."""
+        altered.look(self._executor.manager_id)
 
     @periodics.periodic(times.SNAPSHOTS_EVERY, run_immediately=True)
     def make_snapshots(self) -> None:

@@ -233,6 +233,29 @@ def half_open(db: Session) -> list[str]:
     return list(db.scalars(query))
 
 
+def opened(db: Session) -> dict[str, Note]:
+    """The notes of running reservations that are completely open, by the reservation's id."""
+    return read(db, is_open(backings.c.reservation_id))
+
+
+def is_open(reservation_id: sa.ColumnElement[str]) -> sa.ColumnElement[bool]:
+    """The SQL condition that a reservation is running and completely open."""
+    note = backings.alias()
+    return reservation_id.in_(
+        sa.select(note.c.reservation_id)
+        .join(reservations, reservations.c.id == note.c.reservation_id)
+        .where(note.c.phase == Phase.OPEN, reservations.c.status == "active")
+    )
+
+
+def make_again(db: Session, reservation_id: str) -> bool:
+    """Write that an open reservation lacks a part of its backing. Return whether it was written.
+
+    It isn't written if somebody is working on the backing.
+    """
+    return _update_if(db, reservation_id, backings.c.phase == Phase.OPEN, phase=Phase.MAKING)
+
+
 def outdated(db: Session) -> list[str]:
     """The ids of reservations whose aggregate's metadata were written before aggregates changed."""
     confined = confined_projects.has(backings.c.project_id)

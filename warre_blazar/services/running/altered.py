@@ -1,0 +1,65 @@
+"""Makes anew what somebody has deleted or changed in Nova of a running reservation.
+
+Without its Nova flavor, or without its hosts in its aggregate, a reservation is ACTIVE, but Nova
+boots no server on it.
+"""
+
+from collections.abc import Sequence
+
+from oslo_log import log as logging
+
+from warre_blazar.db import session, tables, turns
+from warre_blazar.db.hosts import allocations
+from warre_blazar.db.running import backings
+from warre_blazar.domain.running.backing import Note
+from warre_blazar.domain.running.wanted import (
+    Backing,
+    Do,
+    HostUse,
+    Step,
+    in_nova,
+    tolerated,
+)
+from warre_blazar.openstack import nova
+
+LOG = logging.getLogger(__name__)
+
+_TURN = "altered"
+#: The steps that are made good when a backing is made and opened anew.
+_MENDED = (Do.MAKE_FLAVOR, Do.SET_SPECS, Do.MAKE_AGGREGATE, Do.SET_METADATA, Do.ADD_HOSTS)
+
+
+def look(manager_id: str) -> None:
+    """See that Nova has the flavor and the aggregate of each running reservation.
+
+    If something is missing, ``backing.reconcile`` makes it and opens the reservation anew. One
+    manager at a time looks. This takes two requests, however many reservations run; none without a
+    running reservation.
+
+    :raises ServiceUnavailable, ServiceRefused: the next call looks again.
+    """
+    with session.reader() as db:
+        notes = backings.opened(db)
+        places = allocations.host_uses(db, backings.is_open(tables.allocations.c.reservation_id))
+    if not notes or not session.change(turns.take, _TURN, manager_id):
+        return
+    flavors = {each.id: each for each in nova.flavors_of_reservations(with_projects=False)}
+    aggregates = {each.name: each for each in nova.aggregates()}
+    for reservation_id, note in notes.items():
+        seen = Backing(flavors.get(note.nova_flavor), aggregates.get(reservation_id))
+        missing = _missing(seen, note, places.get(reservation_id, ()))
+        is_written = bool(missing) and session.change(backings.make_again, reservation_id)
+        if is_written:
+            what = "; ".join(f"{step.do.name.lower()} {step.about}".strip() for step in missing)
+            LOG.warning(
+                "Somebody has changed in Nova what reservation %s needs, which is made anew: %s",
+                reservation_id,
+                what,
+            )
+
+
+def _missing(seen: Backing, note: Note, places: Sequence[HostUse]) -> list[Step]:
+    # Nova takes a host out of its aggregates when its compute service is deleted.
+    working = [host for host in places if host.reservable]
+    todo = in_nova(seen, tolerated(note, working, is_running=True))
+    return [step for step in todo if step.do in _MENDED]
