@@ -186,6 +186,10 @@ PLACES_UNUSABLE = Entry(
 )
 
 
+#: Why servers may not boot on a reservation for a moment.
+PUT_BACK = Entry("changed_in_nova", "Somebody has changed it in Nova: {said}. It is being put back")
+
+
 def _state(reason: str, template: str) -> Entry:
     return Entry("invalid_state", template, reason)
 

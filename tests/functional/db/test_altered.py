@@ -10,6 +10,7 @@ from tests.functional.db import world
 from tests.functional.db.managers import OVER, Manager, state
 from tests.functional.db.outage import fail
 from warre_blazar.domain.running import backing_names
+from warre_blazar.services.booking import lookup
 from warre_blazar.services.running import altered, backing
 
 pytestmark = pytest.mark.usefixtures("database")
@@ -28,7 +29,7 @@ class Site:
         self.lease = world.book(world.request(flavor, SPAN, 4))
         world.book(world.request(flavor, world.hours(3, 5), 4))
         self.manager.run(SPAN.start)
-        self.flavor_id = backing_names.nova_flavor_id(self.lease.reservation_id)
+        self.flavor_id = backing_names.nova_flavor_id(self.id)
 
     @property
     def aggregate(self) -> dict:
@@ -63,6 +64,13 @@ class Site:
             self.aggregate["metadata"],
         )
 
+    @property
+    def id(self) -> str:
+        return self.lease.reservation_id
+
+    def reason(self) -> str | None:
+        return lookup.get(self.id, None)[0].status_reason
+
     def tend(self) -> None:
         """Do what a manager does from time to time."""
         timeutils.set_time_override(world.hours(1.5, 2).start)
@@ -90,15 +98,26 @@ def test_what_is_missing_is_made_anew(site: Site, deed: Callable, caplog):
     server = site.cloud.nova.boot(site.flavor_id, world.PROJECT, host="a")
     before = site.seen()
     deed(site)
+    altered.look(MANAGER)
+    reason = site.reason() or ""
+    assert reason.startswith(f"Somebody has changed it in Nova: reservation {site.id} ")
     site.tend()
     assert site.seen() == before
-    assert world.phase(site.lease) == "open"
-    assert f"what reservation {site.lease.reservation_id} needs" in caplog.text
+    assert (world.phase(site.lease), site.reason()) == ("open", None)
+    assert f"changed Nova: reservation {site.id} " in caplog.text
     assert server in site.cloud.nova.servers
     site.cloud.nova.boot(site.flavor_id, world.PROJECT, host="b")
     caplog.clear()
     site.tend()
-    assert "needs" not in caplog.text
+    assert "changed Nova" not in caplog.text
+
+
+def test_what_somebody_has_added_stays(site: Site):
+    site.cloud.nova.flavors[site.flavor_id]["access"].add("a friend")
+    site.aggregate["hosts"].append("c")
+    site.tend()
+    assert "a friend" in site.cloud.nova.flavors[site.flavor_id]["access"]
+    assert "c" in site.aggregate["hosts"]
 
 
 @pytest.mark.parametrize("deed", DEEDS, ids=lambda deed: deed.__name__)

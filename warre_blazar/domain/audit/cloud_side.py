@@ -98,6 +98,11 @@ _KINDS = {kind.value.step: kind for kind in DifferenceKind if kind.value.step}
 _ABOUT_PARTS = {Do.REVOKE, Do.OFFER, Do.LOWER, Do.KEEP_HOSTS}
 
 
+def lack(step: Step) -> str:
+    """What a running reservation lacks if a step is needed, as the end of a sentence about it."""
+    return _KINDS[step.do].value.says.format(status=ACTIVE, about=step.about)
+
+
 @dataclasses.dataclass(frozen=True)
 class Remedy:
     """A step of those that lead from what was seen of a reservation's backing to what is wanted."""

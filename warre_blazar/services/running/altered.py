@@ -7,10 +7,14 @@ boots no server on it.
 from collections.abc import Sequence
 
 from oslo_log import log as logging
+from sqlalchemy.orm import Session
 
+from warre_blazar import texts
 from warre_blazar.db import session, tables, turns
+from warre_blazar.db.booking import reservations
 from warre_blazar.db.hosts import allocations
 from warre_blazar.db.running import backings
+from warre_blazar.domain.audit import cloud_side
 from warre_blazar.domain.running.backing import Note
 from warre_blazar.domain.running.wanted import (
     Backing,
@@ -32,9 +36,10 @@ _MENDED = (Do.MAKE_FLAVOR, Do.SET_SPECS, Do.MAKE_AGGREGATE, Do.SET_METADATA, Do.
 def look(manager_id: str) -> None:
     """See that Nova has the flavor and the aggregate of each running reservation.
 
-    If something is missing, ``backing.reconcile`` makes it and opens the reservation anew. One
-    manager at a time looks. This takes two requests, however many reservations run; none without a
-    running reservation.
+    If something is missing, ``backing.reconcile`` makes it and opens the reservation anew. Until
+    then, the reservation's status_reason says what it is. What is too much may have been meant, and
+    stays. One manager at a time looks. This takes two requests, however many reservations run; none
+    without a running reservation.
 
     :raises ServiceUnavailable, ServiceRefused: the next call looks again.
     """
@@ -48,14 +53,18 @@ def look(manager_id: str) -> None:
     for reservation_id, note in notes.items():
         seen = Backing(flavors.get(note.nova_flavor), aggregates.get(reservation_id))
         missing = _missing(seen, note, places.get(reservation_id, ()))
-        is_written = bool(missing) and session.change(backings.make_again, reservation_id)
-        if is_written:
-            what = "; ".join(f"{step.do.name.lower()} {step.about}".strip() for step in missing)
-            LOG.warning(
-                "Somebody has changed in Nova what reservation %s needs, which is made anew: %s",
-                reservation_id,
-                what,
-            )
+        if not missing:
+            continue
+        said = f"reservation {reservation_id} {', and '.join(map(cloud_side.lack, missing))}"
+        if session.change(_make_again, reservation_id, texts.refusals.PUT_BACK(said=said)):
+            LOG.warning("Somebody has changed Nova: %s. It is being put back", said)
+
+
+def _make_again(db: Session, reservation_id: str, reason: str) -> bool:
+    is_written = backings.make_again(db, reservation_id)
+    if is_written:
+        reservations.set_reason(db, reservation_id, reason)
+    return is_written
 
 
 def _missing(seen: Backing, note: Note, places: Sequence[HostUse]) -> list[Step]:
