@@ -8,8 +8,9 @@ from oslo_utils import timeutils
 from tests.fakes.cloud import Cloud
 from tests.functional.db import world
 from tests.functional.db.managers import OVER, Manager, state
-from tests.functional.db.outage import fail
+from tests.functional.db.outage import fail, heal
 from warre_blazar.domain.running import backing_names
+from warre_blazar.openstack import nova
 from warre_blazar.services.booking import lookup
 from warre_blazar.services.running import altered, backing
 
@@ -132,6 +133,23 @@ def test_end_leaves_nothing_of_a_reservation_whose_backing_was_changed(site: Sit
     assert site.cloud.nova.servers == {}
     assert site.flavor_id not in site.cloud.nova.flavors
     assert site.cloud.placement.allocations == {}
+
+
+def test_reservation_that_moves_meanwhile_is_left_alone(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+):
+    def moved() -> list:
+        fail(site.hosts["b"])
+        world.add_host(site.cloud, "c", vcpus=4)
+        heal()
+        backing.reconcile(site.manager.opener.open)
+        return found()
+
+    found = nova.aggregates
+    monkeypatch.setattr(nova, "aggregates", moved)
+    altered.look(MANAGER)
+    assert "c" in site.aggregate["hosts"]
+    assert (world.phase(site.lease), site.reason()) == ("open", None)
 
 
 def test_look_takes_two_requests_and_changes_nothing(site: Site):

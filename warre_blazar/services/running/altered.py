@@ -52,19 +52,24 @@ def look(manager_id: str) -> None:
     aggregates = {each.name: each for each in nova.aggregates()}
     for reservation_id, note in notes.items():
         seen = Backing(flavors.get(note.nova_flavor), aggregates.get(reservation_id))
-        missing = _missing(seen, note, places.get(reservation_id, ()))
+        its_places = places.get(reservation_id, [])
+        missing = _missing(seen, note, its_places)
         if not missing:
             continue
         said = f"reservation {reservation_id} {', and '.join(map(cloud_side.lack, missing))}"
-        if session.change(_make_again, reservation_id, texts.refusals.PUT_BACK(said=said)):
+        reason = texts.refusals.PUT_BACK(said=said)
+        if session.change(_make_again, note, its_places, reason):
             LOG.warning("Somebody has changed Nova: %s. It is being put back", said)
 
 
-def _make_again(db: Session, reservation_id: str, reason: str) -> bool:
-    is_written = backings.make_again(db, reservation_id)
-    if is_written:
-        reservations.set_reason(db, reservation_id, reason)
-    return is_written
+def _make_again(db: Session, note: Note, places: Sequence[HostUse], reason: str) -> bool:
+    """Let a reservation be opened anew, unless it has changed or moved since it was read."""
+    reservation_id = note.reservation_id
+    same = backings.get(db, reservation_id) == note
+    if not same or set(allocations.hosts_of(db, reservation_id)) != set(places):
+        return False
+    reservations.set_reason(db, reservation_id, reason)
+    return backings.make_again(db, reservation_id)
 
 
 def _missing(seen: Backing, note: Note, places: Sequence[HostUse]) -> list[Step]:
