@@ -4,7 +4,6 @@ Every function can be repeated safely. Every function raises ServiceUnavailable 
 answer, and ServiceRefused if Nova refuses a request.
 """
 
-import collections
 import contextlib
 import dataclasses
 import datetime
@@ -491,19 +490,18 @@ def servers(changed_since: datetime.datetime | None = None) -> tuple[Server, ...
     return tuple(each for each in _servers(**search) if each.status != "DELETED")
 
 
-def count_servers() -> collections.Counter[str]:
-    """The number of servers of each reservation that has any, by the reservation's id.
+def every_server() -> list[Server]:
+    """All servers of all projects.
 
     :raises ServiceUnavailable: also if a part of Nova doesn't answer, so that its servers aren't
         known.
     """
     with _nova(_CELLS_MICROVERSION) as nova:
         listed = nova.servers.list(search_opts={"all_tenants": 1}, limit=-1)
-    servers = [server.to_dict() for server in listed]
-    if any("flavor" not in server for server in servers):
+    shown = [server.to_dict() for server in listed]
+    if any("flavor" not in each for each in shown):
         raise exceptions.ServiceUnavailable(_SERVICE, texts.services.CELL())
-    owners = (backing_names.of_flavor(server["flavor"]["original_name"]) for server in servers)
-    return collections.Counter(owner for owner in owners if owner)
+    return [_server(each) for each in shown]
 
 
 def flavor(flavor_id: str) -> dict[str, Any]:

@@ -118,10 +118,19 @@ def test_server_that_was_moved_out_without_a_confirmation_counts(cloud: Cloud):
 @pytest.mark.parametrize("status", ["ACTIVE", "BUILD", "SHUTOFF", "SHELVED_OFFLOADED", "ERROR"])
 def test_server_of_any_state_counts(cloud: Cloud, status: str):
     lease = start(cloud)
-    cloud.nova.servers[boot(cloud, lease)]["status"] = status
+    host = None if status in ("BUILD", "SHELVED_OFFLOADED") else "a"
+    cloud.nova.servers[boot(cloud, lease)] |= {"status": status, "host": host}
     pass_time(0, 9)
     assert state(lease) == reservation_states.ACTIVE
     assert notices(Kind.IDLE) == []
+
+
+def test_server_that_found_no_host_does_not_count(cloud: Cloud):
+    lease = start(cloud)
+    cloud.nova.servers[boot(cloud, lease)]["status"] = "ERROR"
+    pass_time(0, 4.5)
+    assert state(lease) == reservation_states.COMPLETE
+    assert len(notices(Kind.IDLE)) == 1
 
 
 def test_time_counts_from_the_last_server_on(cloud: Cloud):

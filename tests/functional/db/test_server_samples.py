@@ -95,6 +95,21 @@ def test_servers_are_summed_up_by_day(cloud: Cloud, database: sa.Engine, lease: 
     assert usage.report(wanted, None, SPAN.end)[None].instances.used == first
 
 
+def test_shelved_server_counts_beside_one_that_was_moved_out(
+    cloud: Cloud, database: sa.Engine, lease: world.Lease
+):
+    nova = cloud.nova
+    flavor_id = lookup.get(lease.reservation_id, None)[0].nova_flavor
+    assert flavor_id
+    shelved, moved = (nova.boot(flavor_id, world.PROJECT, host="a") for _ in range(2))
+    nova.shelve(shelved)
+    cloud.add_host("other", inventories={"VCPU": {"total": 4}})
+    nova.move(moved, "other", nova.make_flavor("m1"))
+    nova.servers[boot(cloud, lease)]["status"] = "ERROR"  # It found no host.
+    sample(5.1)
+    assert sum(sums(database).values()) == 5 * 60 * 2
+
+
 def test_sample_counts_once_in_each_interval(cloud: Cloud, database: sa.Engine, lease: world.Lease):
     boot(cloud, lease)
     sample(1)

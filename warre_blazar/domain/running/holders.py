@@ -65,6 +65,11 @@ class Server:
         return self.status == SHELVED
 
     @property
+    def needs_no_place(self) -> bool:
+        """Whether Nova found no host for it. It holds no room then, and never will."""
+        return self.service_name is None and self.status == "ERROR"
+
+    @property
     def is_preemptible(self) -> bool:
         """Whether it may be deleted when somebody has reserved its room."""
         return is_preemptible(self.extra_specs)

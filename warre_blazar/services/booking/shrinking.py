@@ -89,12 +89,7 @@ def _kept(note: Note, hosts: Sequence[HostUse], count: int) -> dict[str, int]:
     """
     cls = backing_names.resource_class(note.reservation_id)
     used = {host.host_id: placement.used(host.hypervisor, cls) for host in hosts}
-    # A server that found no host holds no room, and never will.
-    listed = [
-        server
-        for server in nova.servers_of_flavor(note.nova_flavor)
-        if server.is_shelved or server.service_name
-    ]
+    listed = [s for s in nova.servers_of_flavor(note.nova_flavor) if not s.needs_no_place]
     servers = sum(used.values()) + sum(server.is_shelved for server in listed)
     if servers > count:
         raise exceptions.InvalidState(

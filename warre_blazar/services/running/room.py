@@ -5,6 +5,7 @@ confirmed that, its migration holds the room. Then the move is confirmed: that f
 leaves the server where its owner has moved it.
 """
 
+from collections import Counter
 from collections.abc import Collection, Iterable
 
 from oslo_log import log as logging
@@ -45,18 +46,21 @@ def holders_of(reservation_id: str, units: int = 1) -> list[Holder]:
 def count(reservation_ids: Collection[str]) -> dict[str, int]:
     """How many servers reservations have, as Nova lists them. If they hold more room: how much.
 
-    Shelved servers hold none, and Nova lists no servers that were moved out without a confirmation.
+    Nova lists no servers that were moved out without a confirmation. Shelved servers hold no room,
+    so they are added to it.
 
     :raises ServiceUnavailable, ServiceRefused: not all of them are known.
     """
     if not reservation_ids:
         return {}
-    listed = nova.count_servers()
+    servers = [server for server in nova.every_server() if not server.needs_no_place]
+    listed = Counter(server.reservation_id for server in servers)
+    shelved = Counter(server.reservation_id for server in servers if server.is_shelved)
     with session.reader() as db:
         projects = backings.projects(db, reservation_ids)
     held = placement.used_by_projects(projects)
     return {
-        each: max(listed[each], held[backing_names.resource_class(each)])
+        each: max(listed[each], held[backing_names.resource_class(each)] + shelved[each])
         for each in reservation_ids
     }
 
