@@ -601,6 +601,7 @@ def on_host(**changes: Any) -> OnHost:
 
 
 ORDINARY = dataclasses.replace(server(ID), flavor="m1", project_id="beta")
+SPOT = dataclasses.replace(ORDINARY, extra_specs={"blazar:preemptible": "true"})
 LEFT = Migration("m", "server", "resize", "finished", "b")
 ROOM = {
     "own server": (holder(), [on_host()], False),
@@ -632,6 +633,22 @@ def test_room_is_taken_by_who_has_no_reservation_there(case: str):
     held, present, is_taken = ROOM[case]
     found = list(taken_room.compare([held], {"a": taken_room.entitled(present, START)}, ()))
     assert kinds(found) == [DifferenceKind.ROOM_TAKEN] * is_taken
+
+
+@pytest.mark.parametrize(
+    ("held", "needs"),
+    [
+        (holder(migration=LEFT), Needs.FIX),
+        (holder(migration=dataclasses.replace(LEFT, status="migrating")), Needs.PERSON),
+        (holder(server=SPOT), Needs.YES),
+        (holder(server=SPOT, migration=LEFT), Needs.FIX),
+        (holder(server=ORDINARY), Needs.PERSON),
+        (holder(server=None), Needs.PERSON),
+    ],
+    ids=["move", "move that goes on", "preemptible", "preemptible that has moved", "other", "none"],
+)
+def test_remedy_depends_on_who_has_taken_the_room(held: Holder, needs: Needs):
+    assert taken_room.difference(held).rule.needs is needs
 
 
 def test_room_on_a_host_that_is_not_reservable_is_nobodys_matter():

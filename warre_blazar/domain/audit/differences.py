@@ -196,10 +196,10 @@ class DifferenceKind(enum.Enum):
     ROOM_TAKEN = DifferenceRule(
         "Somebody holds room on a reservable host without a reservation that is there now. Servers "
         "of reservations may get 'No valid host' there.",
-        "A finished resize or cold migration is confirmed, which frees what the server had before. "
-        "A server of a preemptible Nova flavor is deleted. Anybody else is only named: move or "
-        "delete the server, or delete what Placement holds for a server that is gone.",
-        Needs.YES,
+        "Move or delete the server, or delete what Placement holds for a server that is gone. With "
+        "--fix, a finished resize or cold migration is confirmed, which frees what the server had "
+        "before. With --fix --yes, a server of a preemptible Nova flavor is deleted.",
+        Needs.PERSON,
     )
     CLASS_MISSING = DifferenceRule(
         "A reservation's resource class is missing.",
@@ -340,11 +340,13 @@ class Difference:
     text: str
     #: The data that the remedy needs.
     details: Any = dataclasses.field(default=None, compare=False, repr=False)
+    #: What applies to this difference, if not all differences of its kind have the same remedy.
+    own_rule: DifferenceRule | None = None
 
     @property
     def rule(self) -> DifferenceRule:
-        """The meaning and the remedy of this kind of difference."""
-        return self.kind.value
+        """The meaning and the remedy of this difference."""
+        return self.own_rule or self.kind.value
 
     @property
     def key(self) -> tuple[DifferenceKind, str]:

@@ -4,13 +4,26 @@ import dataclasses
 import datetime
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
-from warre_blazar.domain.audit.differences import Difference, DifferenceKind
+from warre_blazar.domain.audit.differences import Difference, DifferenceKind, Needs
 from warre_blazar.domain.hosts.host_marks import OnHost
-from warre_blazar.domain.running.holders import Holder
+from warre_blazar.domain.running.holders import Holder, HolderKind
 
 #: The resource type whose servers have no resource class of their reservation. Only its project
 #: boots servers on the host.
 _WHOLE_HOST = "physical:host"
+
+_BY_A_PERSON = DifferenceKind.ROOM_TAKEN.value
+_CONFIRMED = dataclasses.replace(
+    _BY_A_PERSON,
+    remedy="The finished resize or cold migration is confirmed. That frees what the server had "
+    "before, and leaves the server where its owner has moved it.",
+    needs=Needs.FIX,
+)
+_DELETED = dataclasses.replace(
+    _BY_A_PERSON,
+    remedy="The server is deleted, because its Nova flavor is preemptible.",
+    needs=Needs.YES,
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,4 +72,10 @@ def difference(holder: Holder) -> Difference:
     """The difference that a holder of room is."""
     amounts = ", ".join(f"{n} {cls}" for cls, n in sorted(holder.resources.items()))
     text = f"{amounts} of host {holder.host} is taken by {holder}"
-    return Difference(DifferenceKind.ROOM_TAKEN, f"{holder.host} {holder.consumer}", text, holder)
+    rule = _BY_A_PERSON
+    if holder.is_confirmable:
+        rule = _CONFIRMED
+    elif holder.kind is HolderKind.SERVER and holder.is_preemptible:
+        rule = _DELETED
+    subject = f"{holder.host} {holder.consumer}"
+    return Difference(DifferenceKind.ROOM_TAKEN, subject, text, holder, rule)

@@ -2,7 +2,6 @@
 
 import dataclasses
 import datetime
-from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent import futures
 from typing import TypeVar
@@ -12,7 +11,7 @@ from sqlalchemy.orm import Session
 from warre_blazar import times, warre_import
 from warre_blazar.db import audit, maintenance, session
 from warre_blazar.db.booking import promises
-from warre_blazar.db.hosts import host_marks, reservable_hosts
+from warre_blazar.db.hosts import reservable_hosts
 from warre_blazar.db.messages import deliveries
 from warre_blazar.db.running import leases as lease_rows
 from warre_blazar.domain.audit import cloud_side, overselling, table_side, taken_room
@@ -28,13 +27,13 @@ from warre_blazar.domain.audit.facts import (
     SeenLease,
     WithoutBooking,
 )
-from warre_blazar.domain.audit.taken_room import Entitled
 from warre_blazar.domain.hosts import provider_trees
 from warre_blazar.domain.running import backing_names, lease_states
 from warre_blazar.domain.running.holders import Holder
 from warre_blazar.domain.running.lease import END_EVENT, START_EVENT, Lease
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import freepool, holders, host_trees, nova, placement, trusts
+from warre_blazar.services.hosts import room_taken
 
 T = TypeVar("T")
 _Patience = Callable[[int], float]
@@ -92,6 +91,7 @@ def look(now: datetime.datetime, patience: _Patience, neighbors: StockTypes) -> 
         _result(nova_answer, away), _result(placement_answer, away), _result(keystone_answer, away)
     )
     held = _held(answers, services, away)
+    bookable = {host.id: host.hypervisor for host in hosts}
     with session.reader() as db:
         read_leases = lease_rows.read(db, lease_rows.unsettled(db, now))
         leases = [_seen(lease, now, patience) for lease in read_leases]
@@ -115,7 +115,7 @@ def look(now: datetime.datetime, patience: _Patience, neighbors: StockTypes) -> 
             *_oversold(db, now, hosts, answers.placement),
             *_misplaced([*hosts, *closed], answers),
             *_in_the_cloud(db, now, bookings, left_alone, answers, held),
-            *taken_room.compare(held, entitled(db, now, hosts), left_alone),
+            *taken_room.compare(held, room_taken.entitled(db, now, bookable), left_alone),
         ]
     return Sight(found, away)
 
@@ -168,16 +168,6 @@ def _held(answers: _Answers, services: Mapping[str, str], away: dict[str, str]) 
     except exceptions.WarreError as error:
         away[str(error.detail.get("service", "A service"))] = error.message
         return []
-
-
-def entitled(
-    db: Session, now: datetime.datetime, hosts: Sequence[KnownHost]
-) -> dict[str, Entitled]:
-    """Who may hold room now on each of these hosts, by hypervisor hostname."""
-    present = defaultdict(list)
-    for host_id, each in host_marks.on_hosts(db):
-        present[host_id].append(each)
-    return {host.hypervisor: taken_room.entitled(present[host.id], now) for host in hosts}
 
 
 def _halted(db: Session, now: datetime.datetime, neighbors: StockTypes) -> list[HaltedLease]:

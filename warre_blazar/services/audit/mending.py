@@ -22,9 +22,9 @@ from warre_blazar.domain.running import backing_names, lease_states
 from warre_blazar.domain.running.holders import Holder, HolderKind
 from warre_blazar.domain.running.lease_states import Action
 from warre_blazar.errors import exceptions
-from warre_blazar.openstack import freepool, holders, nova, trusts
+from warre_blazar.openstack import freepool, nova, trusts
 from warre_blazar.services.audit import looking
-from warre_blazar.services.hosts import host_refresh
+from warre_blazar.services.hosts import host_refresh, room_taken
 from warre_blazar.services.running import backing, repair
 
 LOG = logging.getLogger(__name__)
@@ -35,11 +35,6 @@ _OVER = "deleted"
 _NOBODY = "unknown"
 
 _CHANGED = "What was found has changed meanwhile; run the audit again"
-_NOT_OURS = "Only a person can decide what becomes of it: {holder}"
-
-
-class _ForAPerson(Exception):
-    """There is no remedy for this difference of its kind."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,8 +62,6 @@ class Mender:
                 self._remedies.get(difference.kind, Mender._step)(self, difference)
             except exceptions.WarreError as error:
                 failures[difference.key] = error.message
-            except _ForAPerson as error:
-                failures[difference.key] = str(error)
             except session.RowChanged:
                 failures[difference.key] = _CHANGED
             else:
@@ -202,27 +195,20 @@ class Mender:
             backings.note_removal(db, reservation_id, _NOBODY, flavor_id, self.now())
 
     def _room_taken(self, difference: Difference) -> None:
-        """Free the room that somebody holds without a reservation, if nobody needs what is there.
-
-        :raises _ForAPerson: it isn't ours to move or delete.
-        """
+        """Free the room that somebody has taken, if only a move or a preemptible server has it."""
         seen: Holder = difference.details
         with session.reader() as db:
-            services = reservable_hosts.services(db)
-            hosts = [KnownHost.of(host) for host in reservable_hosts.empty(db)]
-            entitled = looking.entitled(db, self.now(), hosts).get(seen.host)
-        if entitled is None or seen.host not in services:
-            raise session.RowChanged
-        now = holders.of_hosts({seen.host: services[seen.host]})[seen.host]
-        holder = next((each for each in now if each.consumer == seen.consumer), None)
-        if holder is None or entitled.has(holder):
+            hosts = {h.id: h.name for h in reservable_hosts.empty(db) if h.name == seen.host}
+        taken = [each for found in room_taken.look(hosts, self.now()).values() for each in found]
+        holder = next((each.details for each in taken if each.key == difference.key), None)
+        if holder is None:
             return
         if holder.is_confirmable:
             nova.confirm_move(str(holder.server_id))
         elif holder.kind is HolderKind.SERVER and holder.is_preemptible:
             nova.delete_server(str(holder.server_id))
         else:
-            raise _ForAPerson(_NOT_OURS.format(holder=holder))
+            raise session.RowChanged
 
     def _unused_trusts(self, difference: Difference) -> None:
         self.sleep(self.trust_grace)
