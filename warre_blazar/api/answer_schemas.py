@@ -3,6 +3,7 @@
 from warre_blazar.domain.booking import reservation_states
 from warre_blazar.domain.flavors.capacity import LimitKind
 from warre_blazar.domain.hosts.host_marks import HostState
+from warre_blazar.domain.running.holders import HolderKind
 from warre_blazar.domain.slots.extensions import Stop
 from warre_blazar.domain.slots.offers import NoOffer
 from warre_blazar.fields.flavors import BEFORE_END, WARNINGS, FlavorFields
@@ -218,6 +219,36 @@ HOST: Schema = answer(
         "`end`, sorted by start.",
     },
 )
+# Only answers about one host have this property.
+HOST["properties"]["room_taken"] = {
+    "type": ["array", "null"],
+    "items": answer(
+        kind={
+            "enum": [kind.value for kind in HolderKind],
+            "description": "What Placement has as the consumer. `migration`: what a server had "
+            "before a move that isn't confirmed or goes on. `unknown`: Nova knows no such server.",
+        },
+        consumer_id={**_TEXT, "description": "The consumer's id in Placement."},
+        server_id=_TEXT_OR_NULL,
+        server_name=_TEXT_OR_NULL,
+        project_id=_TEXT_OR_NULL,
+        resources={
+            "type": "object",
+            "additionalProperties": _QUANTITY,
+            "description": "What is taken of the host, by resource class.",
+        },
+        text={**_TEXT, "description": "The same for people."},
+        remedy={**_TEXT, "description": "What frees the room."},
+        needs={
+            **_TEXT,
+            "description": "What is needed for it: options of `warre-blazar-manage audit`, or "
+            "`a person`.",
+        },
+    ),
+    "description": "Who holds room of the host now without a reservation that is there now, as an "
+    "audit says with `room-taken`. It is null if Nova or Placement can't be asked. Only answers to "
+    "requests with `host` have this field.",
+}
 
 
 _INSTANCES: Schema = {"type": "integer", "minimum": 1}

@@ -298,7 +298,8 @@ OPERATIONS = (
         "/hosts",
         "List the hosts, sorted by name: whether they can be booked, how full they are now and "
         "from `start` (default: now) to `end` (default: a week after the start), and which "
-        "reservations are on them then.",
+        "reservations are on them then. With `host` (an id or a name), list only this host, and "
+        "who has taken room of it without a reservation.",
         {200: schemas.page(ref("Host"))},
         ("forbidden",),
         query=hosts.LIST_QUERY,

@@ -6,7 +6,7 @@ from typing import Any
 
 from warre_blazar import times
 from warre_blazar.db.records.usage import UsageFilter
-from warre_blazar.domain.audit.differences import KeptDifference, LastAudit
+from warre_blazar.domain.audit.differences import Difference, KeptDifference, LastAudit
 from warre_blazar.domain.booking import reservation_states
 from warre_blazar.domain.booking.quota import HOURS, RESERVATIONS, UNLIMITED, Amount
 from warre_blazar.domain.booking.reservation import Reservation
@@ -17,6 +17,7 @@ from warre_blazar.domain.records.changes import Change
 from warre_blazar.domain.records.refusals import RefusedRequest
 from warre_blazar.domain.records.usage import Amounts, Sum
 from warre_blazar.domain.running import backing_names
+from warre_blazar.domain.running.holders import Holder
 from warre_blazar.domain.running.snapshots import NOTHING, ServerSnapshot, effective_before_end
 from warre_blazar.domain.series.series import BookedSeries
 from warre_blazar.domain.slots.offers import FlavorOffer
@@ -338,6 +339,27 @@ def host(item: HostStatus) -> dict[str, Any]:
             for each in item.reservations
         ],
     }
+
+
+def room_taken(differences: Sequence[Difference] | None) -> list[dict[str, Any]] | None:
+    """Who has taken room of a host. None: it isn't known."""
+    if differences is None:
+        return None
+    taken: Sequence[tuple[Difference, Holder]] = [(each, each.details) for each in differences]
+    return [
+        {
+            "kind": holder.kind.value,
+            "consumer_id": holder.consumer,
+            "server_id": holder.server_id,
+            "server_name": holder.server and holder.server.name,
+            "project_id": holder.server and holder.server.project_id,
+            "resources": dict(holder.resources),
+            "text": each.text,
+            "remedy": each.rule.remedy,
+            "needs": str(each.rule.needs),
+        }
+        for each, holder in taken
+    ]
 
 
 def series(

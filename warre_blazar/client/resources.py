@@ -280,13 +280,17 @@ class Hosts(Collection):
 
     noun = "hosts"
 
-    def list(self, *, start: Time | None = None, end: Time | None = None) -> list[Host]:
+    def list(
+        self, *, start: Time | None = None, end: Time | None = None, host: str | None = None
+    ) -> list[Host]:
         """Return all hosts, with how full they are and with the reservations on them.
 
         :param start: the start of the time that the answer is about. Default: now.
         :param end: the end of this time. Default: a week after the start.
+        :param host: the id or the name of the only host to return. Its document also has
+            ``room_taken``: who holds room there without a reservation.
         """
-        query = query_of(start=start, end=end)
+        query = query_of(start=start, end=end, host=host)
         return [Host.of(d) for d in self._transport.list(self.noun, query)]
 
 

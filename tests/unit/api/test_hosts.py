@@ -9,7 +9,9 @@ from tests.unit.api.people import Person, refusal
 from tests.unit.api.site import NOW, Site
 from warre_blazar.db import session
 from warre_blazar.db.tables import compute_hosts, host_generations
+from warre_blazar.domain.audit.differences import Difference, DifferenceKind
 from warre_blazar.domain.hosts.host_marks import Drain
+from warre_blazar.services.audit import looking
 from warre_blazar.services.moves import drained_hosts
 
 DRAIN = Drain("root", NOW, "new fans")
@@ -81,6 +83,83 @@ def test_failed_host(admin: Person, column: str, state: str):
             db.execute(sa.insert(host_generations).values(**values))
     (host,) = listed(admin)
     assert host["state"] == state
+
+
+def offer(site: Site) -> None:
+    """Let Placement say what the site's host has."""
+    provider = site.cloud.placement.named("host-1")
+    assert provider is not None
+    provider["inventories"]["VCPU"] = {"total": 9, "reserved": 0, "allocation_ratio": 1.0}
+
+
+def test_who_has_taken_room_of_a_host(site: Site, admin: Person):
+    offer(site)
+    nova = site.cloud.nova
+    site.cloud.add_host("other", inventories={"VCPU": {"total": 4}})
+    moved, forced, spot = (
+        nova.boot(nova.make_flavor(name, specs), "beta", name, host="host-1")
+        for name, specs in (
+            ("moved", {}),
+            ("forced", {}),
+            ("spot", {"blazar:preemptible": "true"}),
+        )
+    )
+    migration = nova.move(moved, "other")
+    (host,) = listed(admin, "?host=host-1")
+    assert listed(admin, f"?host={host['id']}") == [host]
+    taken = {each["consumer_id"]: each for each in host["room_taken"]}
+    assert {consumer: each["needs"] for consumer, each in taken.items()} == {
+        migration: "--fix",
+        spot: "--fix --yes",
+        forced: "a person",
+    }
+    left = taken[migration]
+    assert (left["kind"], left["server_id"], left["server_name"]) == ("migration", moved, "moved")
+    assert (left["project_id"], left["resources"]) == ("beta", {"VCPU": 1})
+    (found,) = (d for d in audited() if d.subject == f"host-1 {migration}")
+    assert (left["text"], left["remedy"]) == (found.text, found.rule.remedy)
+    assert len(audited()) == len(taken)
+
+
+def audited() -> list[Difference]:
+    found = looking.look(NOW, lambda _: 0.0, looking.StockTypes(lambda _: 0.0, True)).differences
+    return [each for each in found if each.kind is DifferenceKind.ROOM_TAKEN]
+
+
+def test_server_of_a_reservation_that_is_there_takes_no_room(
+    site: Site, admin: Person, alpha: Person
+):
+    offer(site)
+    start = things.at(0, 12, 1)
+    booked = things.book(alpha, things.add_flavor(admin), start=start, end=things.at(1))
+    site.set_time(things.moment(0, 12, 1))
+    site.run_events()
+    site.cloud.nova.boot(booked["compute_flavor"], alpha.project_id, host="host-1")
+    (host,) = listed(admin, "?host=host-1")
+    assert host["room_taken"] == []
+
+
+@pytest.mark.parametrize("service", ["nova", "placement"])
+def test_host_is_shown_while_nobody_knows_who_has_taken_room(
+    site: Site, admin: Person, service: str
+):
+    offer(site)
+    site.cloud.nova.boot(site.cloud.nova.make_flavor("m1"), "beta", host="host-1")
+    getattr(site.cloud, service).fail(status=503)
+    (host,) = listed(admin, "?host=host-1")
+    assert (host["name"], host["room_taken"]) == ("host-1", None)
+
+
+def test_list_of_all_hosts_asks_neither_nova_nor_placement(site: Site, admin: Person):
+    for service in (site.cloud.nova, site.cloud.placement):
+        service.requests.clear()
+    (host,) = listed(admin)
+    assert "room_taken" not in host
+    assert site.cloud.nova.requests + site.cloud.placement.requests == []
+
+
+def test_unknown_host(admin: Person):
+    assert refusal(admin.get("hosts?host=nowhere")) == (422, "invalid_field")
 
 
 def test_pages(admin: Person):

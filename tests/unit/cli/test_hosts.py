@@ -64,12 +64,36 @@ def test_hosts(api: Api, run_json: Callable[..., Any]) -> None:
 
 
 def test_drained_host_shows_who_and_why(api: Api, run_json: Callable[..., Any]) -> None:
-    api.answers["GET /v2/hosts"] = listing(host("a"), _DRAINED)
+    api.answers["GET /v2/hosts"] = [listing(host("a"), _DRAINED), listing(_DRAINED)]
     (row,) = run_json(hosts.ListHosts, "b", "--start", "2026-12-01", "--timezone", "Europe/Berlin")
     drain = ("root", "2026-12-01T10:00:00+01:00", "fans")
     assert (row["drained_by"], row["drained_at"], row["reason"]) == drain
     week = {"start": "2026-12-01T00:00:00+01:00", "end": "2026-12-08T00:00:00+01:00"}
     assert api.seen[0].query == week
+
+
+_TAKEN = {
+    "text": "2 VCPU of host a is taken by server s (vm, ACTIVE, project p, Nova flavor m1) on a",
+    "needs": "a person",
+    "remedy": "Move or delete the server.",
+}
+
+
+def test_named_host_shows_who_has_taken_room(api: Api, run: Run, run_json: Any) -> None:
+    def answer(taken: Any) -> None:
+        api.answers["GET /v2/hosts"] = [listing(host("a")), listing(host("a", room_taken=taken))]
+
+    answer([_TAKEN])
+    (row,) = run_json(hosts.ListHosts, "a")
+    assert row["room_taken"] == [_TAKEN]
+    assert "host" not in api.seen[0].query
+    assert api.seen[1].query["host"] == "id-a"
+    answer([_TAKEN])
+    assert f"{_TAKEN['text']}. a person: Move or delete the server." in run(hosts.ListHosts, "a")
+    answer([])
+    assert "nobody" in run(hosts.ListHosts, "a")
+    answer(None)
+    assert "unknown" in run(hosts.ListHosts, "a")
 
 
 def test_reservations_on_hosts(api: Api, run_json: Callable[..., Any]) -> None:

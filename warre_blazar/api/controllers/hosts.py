@@ -11,7 +11,12 @@ from warre_blazar.policies import hosts as policies
 from warre_blazar.services.hosts import host_status
 from warre_blazar.site_rules import conditions
 
-LIST_QUERY = {"start": parsing.moment, "end": parsing.moment, **base.PAGING}
+LIST_QUERY = {
+    "start": parsing.moment,
+    "end": parsing.moment,
+    "host": parsing.word,
+    **base.PAGING,
+}
 
 
 class HostsController(base.Controller):
@@ -23,7 +28,11 @@ class HostsController(base.Controller):
         query = parsing.query(pecan.request, LIST_QUERY)
         limit, offset = base.page_of(query)
         window = searches.window(query, times.HOSTS_LENGTH, "start", "end")
-        found = host_status.listing(window, searches.now(), conditions.device_rules_of_stock())
+        now, ref = searches.now(), query.get("host")
+        found = host_status.listing(window, now, conditions.device_rules_of_stock(), ref)
         end = None if limit is None else offset + limit
         documents = [views.host(each) for each in found[offset:end]]
+        if ref is not None:
+            for document, each in zip(documents, found[offset:end], strict=True):
+                document["room_taken"] = views.room_taken(each.taken(now))
         return base.listing(documents, len(found), limit, offset)
