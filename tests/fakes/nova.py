@@ -601,8 +601,10 @@ class Nova(Guarded):
         return Answer(202)
 
     def _create_image(self, server_id: str, server: dict[str, Any], image: Any) -> Answer:
-        """Begin an image of a server, unless one is being made."""
+        """Begin an image of a server, unless its state forbids that or one is being made."""
         images = self._glance.images
+        if (status := server.get("status", "ACTIVE")) not in _WITH_IMAGES:
+            raise Refusal(409, f"Cannot 'createImage' instance {server_id} while it is {status}")
         if images.get(server.get("saving"), {}).get("status") == "queued" or server.get("deleting"):
             raise Refusal(409, "Cannot 'createImage' instance while it is in task_state")
         server["saving"] = self._glance.add(
@@ -635,6 +637,10 @@ class Nova(Guarded):
         if server_id not in self.servers:
             raise Refusal(404, f"Instance {server_id} could not be found.")
         return Answer(200, {"instanceActions": self.servers[server_id].get("actions", [])})
+
+
+#: The statuses of servers of which Nova makes images.
+_WITH_IMAGES = ("ACTIVE", "SHUTOFF", "PAUSED", "SUSPENDED")
 
 
 def _as_of(flavor_id: str, known: dict[str, Any]) -> dict[str, Any]:

@@ -21,7 +21,6 @@ from oslo_utils import timeutils
 from warre_blazar import texts, times
 from warre_blazar.domain.running import backing_names
 from warre_blazar.domain.running.holders import Migration, Server, is_preemptible
-from warre_blazar.domain.running.snapshots import ServerToSave
 from warre_blazar.domain.running.wanted import NovaAggregate, NovaFlavor
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import keystone, locks
@@ -295,6 +294,8 @@ def _server(shown: Mapping[str, Any]) -> Server:
         status=shown["status"],
         service_name=shown.get("OS-EXT-SRV-ATTR:host"),
         properties=shown.get("metadata", {}),
+        # Nova shows no image for a server that was booted from a volume.
+        on_volume=not shown.get("image"),
     )
 
 
@@ -344,17 +345,6 @@ def confirm_move(server_id: str) -> None:
         contextlib.suppress(nova_exc.BadRequest, nova_exc.NotFound, nova_exc.Conflict),
     ):
         nova.servers.confirm_resize(server_id)
-
-
-def servers_to_save(flavor_id: str) -> list[ServerToSave]:
-    """All servers on a Nova flavor, in all projects, with what decides about their snapshots."""
-    search = {"flavor": flavor_id, "all_tenants": 1}
-    with _nova(_SURVEY_MICROVERSION) as nova:
-        # Nova shows no image for a server that was booted from a volume.
-        return [
-            ServerToSave(server.id, server.name, on_volume=not server.image)
-            for server in nova.servers.list(search_opts=search, limit=-1)
-        ]
 
 
 def create_image(server_id: str, name: str, properties: Mapping[str, str]) -> str:

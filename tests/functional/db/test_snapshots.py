@@ -21,12 +21,8 @@ from warre_blazar.db.running import snapshots as stored
 from warre_blazar.domain.messages.notices import Notice
 from warre_blazar.domain.running import backing_names
 from warre_blazar.domain.running.execution import DELETE
-from warre_blazar.domain.running.snapshots import (
-    BeforeEndRule,
-    ServerSnapshot,
-    ServerToSave,
-    Status,
-)
+from warre_blazar.domain.running.holders import Server
+from warre_blazar.domain.running.snapshots import BeforeEndRule, ServerSnapshot, Status
 from warre_blazar.openstack import caches
 from warre_blazar.plugins import change_records
 from warre_blazar.services.records import history as keeping
@@ -160,6 +156,40 @@ def test_server_that_is_deleted_needs_no_snapshot(site: Site, cloud: Cloud):
     del cloud.nova.servers[server]
     site.look(BEGIN + PAUSE)
     assert site.made() == []
+
+
+def test_server_that_arrives_by_a_resize_is_told_of(site: Site, cloud: Cloud):
+    nova = cloud.nova
+    cloud.add_host("other", inventories={"VCPU": {"total": 4}})
+    ordinary = nova.make_flavor("m1")
+    server = nova.boot(ordinary, world.PROJECT, "late", host="other")
+    before = dict(nova.servers[server])
+    flavor_id = backing_names.nova_flavor_id(site.lease.reservation_id)
+    migration = nova.move(server, "a", flavor_id)
+    # Until the resize is finished, Nova lists the server on its former flavor, but its new host.
+    nova.servers[server] |= {**before, "host": "a", "status": "RESIZE"}
+    nova.migrations[migration]["status"] = "migrating"
+    site.look_on(BEGIN, 2)
+    assert site.statuses() == [(server, "waiting")]
+    assert "while it is RESIZE" in (site.made()[0].error or "")
+
+
+def test_server_that_is_not_deleted_at_the_end_gets_no_snapshot(site: Site, cloud: Cloud):
+    nova = cloud.nova
+    flavor_id = backing_names.nova_flavor_id(site.lease.reservation_id)
+    moved = nova.boot(flavor_id, world.PROJECT, "moved", host="a")
+    cloud.add_host("other", inventories={"VCPU": {"total": 4}})
+    nova.move(moved, "other", nova.make_flavor("m1"))
+    nova.servers[site.boot("failed")]["status"] = "ERROR"  # It found no host, and has no disk.
+    site.look(BEGIN)
+    assert site.made() == []
+
+
+def test_servers_get_snapshots_while_placement_is_away(site: Site, cloud: Cloud):
+    server = site.boot()
+    cloud.placement.fail(status=503)
+    site.look(BEGIN)
+    assert site.statuses() == [(server, "saving")]
 
 
 def test_no_image_is_made_of_a_server_on_a_volume_and_that_is_told(site: Site, cloud: Cloud):
@@ -404,7 +434,7 @@ def test_managers_that_both_believe_to_have_the_turn_make_one_image(site: Site, 
     site.boot()
     with session.reader() as db:
         (due,) = stored.due(db, RULE, BEGIN)
-    servers = snapshots.nova.servers_to_save(due.nova_flavor)
+    servers = snapshots.nova.servers_of_flavor(due.nova_flavor)
     session.change(stored.looked, due, servers, RULE, BEGIN)
     with session.reader() as db:
         (read,) = stored.unfinished(db)
@@ -433,6 +463,7 @@ def life(site: Site, outside: Outside | None = None, call: Call | None = None, f
 
 CALLS = [
     Call("Nova", "GET /servers/detail", 1),
+    Call("Placement", "GET /usages", 1),
     Call("Nova", "POST /servers/ID/action createImage", 1),
     Call("Glance", "GET /v2/images/ID", 1),
     Call("Glance", "PATCH /v2/images/ID", 1),
@@ -506,13 +537,14 @@ def test_snapshot_that_is_noted_while_others_are_told_is_told_later(
     site.boot(on_volume=True)
     with session.reader() as db:
         (due,) = stored.due(db, RULE, BEGIN)
-    servers = snapshots.nova.servers_to_save(due.nova_flavor)
+    servers = snapshots.nova.servers_of_flavor(due.nova_flavor)
     session.change(stored.looked, due, servers, RULE, BEGIN)
     read = stored.of_reservation
 
     def read_before_another_is_noted(db: Session, reservation_id: str) -> list[ServerSnapshot]:
         found = read(db, reservation_id)
-        stored._insert(db, stored._new(due, ServerToSave("late", "late"), 1, BEGIN))
+        late = Server("late", "late", world.PROJECT, "f", {}, "ACTIVE", "a")
+        stored._insert(db, stored._new(due, late, 1, BEGIN))
         return found
 
     with monkeypatch.context() as patched:
@@ -572,7 +604,7 @@ def test_snapshot_that_was_never_requested_is_given_up_at_the_end(site: Site, cl
     server = site.boot()
     with session.reader() as db:
         (due,) = stored.due(db, RULE, BEGIN)
-    servers = snapshots.nova.servers_to_save(due.nova_flavor)
+    servers = snapshots.nova.servers_of_flavor(due.nova_flavor)
     session.change(stored.looked, due, servers, RULE, BEGIN)
     site.manager.run(SPAN.end)
     assert site.statuses() == [(server, "failed")]

@@ -21,12 +21,12 @@ from warre_blazar.db.tables import (
 )
 from warre_blazar.domain.messages.notices import Kind, News
 from warre_blazar.domain.running.execution import pause
+from warre_blazar.domain.running.holders import Server
 from warre_blazar.domain.running.snapshots import (
     SNAPSHOT,
     UNFINISHED,
     BeforeEndRule,
     ServerSnapshot,
-    ServerToSave,
     Status,
     plain,
 )
@@ -99,7 +99,7 @@ def due(db: Session, rule: BeforeEndRule, now: datetime.datetime) -> list[Due]:
 def looked(
     db: Session,
     of: Due,
-    servers: Sequence[ServerToSave],
+    servers: Sequence[Server],
     rule: BeforeEndRule,
     now: datetime.datetime,
 ) -> None:
@@ -127,7 +127,7 @@ def looked(
     db.execute(seen.values(looked_at=now, look_error=None))
 
 
-def _new(of: Due, server: ServerToSave, number: int, now: datetime.datetime) -> ServerSnapshot:
+def _new(of: Due, server: Server, number: int, now: datetime.datetime) -> ServerSnapshot:
     error = None
     if server.on_volume:
         error = "The server's disk is a volume, of which no image is made"

@@ -7,7 +7,7 @@ Nova's list of servers of a flavor or a host doesn't say who holds room there.
 
 import dataclasses
 import enum
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from oslo_utils import strutils
 
@@ -53,6 +53,8 @@ class Server:
     service_name: str | None
     #: What people and programs have written about it ("metadata" in Nova's API).
     properties: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    #: Whether its disk is a volume. An image of such a server doesn't have its data.
+    on_volume: bool = False
 
     @property
     def reservation_id(self) -> str | None:
@@ -151,6 +153,27 @@ class Holder:
         if self.migration is not None:
             return f"{told}, whose {self.migration.type} is {self.migration.status}"
         return told
+
+
+@dataclasses.dataclass(frozen=True)
+class Inside:
+    """Who is in a reservation."""
+
+    #: The servers on its Nova flavor, be they shelved or in ERROR.
+    listed: Sequence[Server]
+    #: Those who hold room of it besides them.
+    hidden: Sequence[Holder] = ()
+
+    @property
+    def servers(self) -> list[Server]:
+        """The servers that are deleted when the reservation ends."""
+        arriving = [h.server for h in self.hidden if h.kind is HolderKind.SERVER and h.server]
+        return [*self.listed, *arriving]
+
+    @property
+    def moved_out(self) -> list[Holder]:
+        """The unconfirmed moves out of it. Its end confirms them, and the servers stay."""
+        return [holder for holder in self.hidden if holder.kind is HolderKind.MIGRATION]
 
 
 def unknown(taken: Mapping[str, Taken], servers: Iterable[Server]) -> dict[str, set[str]]:

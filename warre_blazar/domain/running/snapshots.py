@@ -77,16 +77,6 @@ UNFINISHED = (Status.WAITING, Status.SAVING)
 
 
 @dataclasses.dataclass(frozen=True)
-class ServerToSave:
-    """A server of a reservation in Nova."""
-
-    id: str
-    name: str
-    #: Whether its disk is a volume. An image of such a server doesn't have its data.
-    on_volume: bool = False
-
-
-@dataclasses.dataclass(frozen=True)
 class ServerSnapshot:
     """A snapshot of a server. It needn't exist yet."""
 

@@ -16,7 +16,7 @@ from warre_blazar.db.hosts import allocations, reservable_hosts
 from warre_blazar.db.running import backings
 from warre_blazar.domain.running import backing_names
 from warre_blazar.domain.running import holders as holding
-from warre_blazar.domain.running.holders import Holder, HolderKind
+from warre_blazar.domain.running.holders import Holder, HolderKind, Inside
 from warre_blazar.domain.running.wanted import NovaFlavor
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import holders, nova, placement
@@ -65,6 +65,19 @@ def count(reservation_ids: Collection[str]) -> dict[str, int]:
     }
 
 
+def inside(reservation_id: str, flavor_id: str, projects: Collection[str]) -> Inside:
+    """Who is in a reservation. If Placement doesn't answer, only the servers that Nova lists.
+
+    :param flavor_id: the id of the reservation's Nova flavor.
+    :param projects: the projects that can use the Nova flavor.
+    :raises ServiceUnavailable, ServiceRefused: Nova doesn't list the servers.
+    """
+    listed = nova.servers_of_flavor(flavor_id)
+    on_hosts = sum(server.service_name is not None for server in listed)
+    ids = {server.id for server in listed}
+    return Inside(listed, _hidden(reservation_id, projects, ids, on_hosts))
+
+
 def free(flavor: NovaFlavor, patience: float) -> None:
     """Delete all servers of a reservation, confirm moves out of it, and wait until that is done.
 
@@ -76,6 +89,7 @@ def free(flavor: NovaFlavor, patience: float) -> None:
     deadline = timer.now() + patience
     wait = times.DELETION_FIRST_POLL
     requested: set[str] = set()
+    reservation_id = str(backing_names.of_flavor(flavor.name))
     while True:
         # Nova may refuse a deletion, for example while the server is being built. A deletion may
         # also fail. So if a server stays, its deletion is requested again. This isn't done at each
@@ -83,7 +97,7 @@ def free(flavor: NovaFlavor, patience: float) -> None:
         is_patient = wait < times.DELETION_LONGEST_POLL
         servers = nova.servers_on(flavor.id)
         _delete(servers, requested, first=patience > 0, again=not is_patient)
-        held = _hidden(flavor, servers) if patience else []
+        held = _hidden(reservation_id, flavor.projects, servers, len(servers)) if patience else []
         hidden = {str(each.server_id) for each in held if each.kind is HolderKind.SERVER}
         _delete(hidden, requested, first=True, again=not is_patient)
         moves = [each for each in held if each.kind is HolderKind.MIGRATION]
@@ -92,7 +106,6 @@ def free(flavor: NovaFlavor, patience: float) -> None:
             return
         requested.update(servers, hidden, (move.consumer for move in moves if move.is_confirmable))
         if timer.now() + wait > deadline:
-            reservation_id = backing_names.of_flavor(flavor.name)
             for holder in held:
                 LOG.warning("Reservation %s isn't rid of %s", reservation_id, holder)
             left = len(servers) + len(hidden) + len(moves)
@@ -118,21 +131,22 @@ def _confirm(moves: Iterable[Holder]) -> None:
             nova.confirm_move(str(move.server_id))
 
 
-def _hidden(flavor: NovaFlavor, servers: Iterable[str]) -> list[Holder]:
+def _hidden(
+    reservation_id: str, projects: Collection[str], listed: Collection[str], on_hosts: int
+) -> list[Holder]:
     """Who holds room of a reservation, besides the servers that Nova lists.
 
     Only if Placement counts more units than these servers need, their holders are looked for.
+
+    :param listed: the ids of the servers that Nova lists.
+    :param on_hosts: how many of them hold room at most.
     """
-    listed = set(servers)
-    name = backing_names.resource_class(str(backing_names.of_flavor(flavor.name)))
     try:
-        units = placement.used_by_projects(flavor.projects)[name]
-        if units <= len(listed):
-            return []
-        found = holders_of(str(backing_names.of_class(name)), units)
+        units = placement.used_by_projects(projects)[backing_names.resource_class(reservation_id)]
+        found = holders_of(reservation_id, units) if units > on_hosts else []
     except exceptions.WarreError as error:
         # The class can't be removed while somebody holds it. Then its holders are looked for again.
-        LOG.warning("Who else holds %s isn't known: %s", name, error)
+        LOG.warning("Who else holds room of %s isn't known: %s", reservation_id, error)
         return []
     return [each for each in found if each.server_id not in listed]
 

@@ -30,6 +30,7 @@ from warre_blazar.domain.running.snapshots import (
 )
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import glance, nova
+from warre_blazar.services.running import room
 
 LOG = logging.getLogger(__name__)
 
@@ -91,10 +92,12 @@ def _each(of: Sequence[T], step: Callable[[T], None], manager_id: str) -> None:
 
 def _list_servers(of: Due, rule: BeforeEndRule, now: datetime.datetime) -> None:
     try:
-        servers = nova.servers_to_save(of.nova_flavor)
+        inside = room.inside(of.reservation_id, of.nova_flavor, {of.project_id})
     except exceptions.WarreError as error:
         session.change(snapshots.look_failed, of.reservation_id, error.message)
         raise
+    # A server that found no host has no disk.
+    servers = [server for server in inside.servers if not server.needs_no_place]
     session.change(snapshots.looked, of, servers, rule, now)
 
 
