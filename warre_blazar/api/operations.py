@@ -183,7 +183,7 @@ OPERATIONS = (
         "GET",
         _RESERVATION,
         "Show a reservation. With `detail=log` also show what has happened to it; in this case the "
-        "reservation may have been deleted.",
+        "reservation may have been deleted. With `detail=servers` also show the servers in it.",
         {200: ref("Reservation")},
         ("reservation_not_found",),
         query=reservations.SHOW_QUERY,

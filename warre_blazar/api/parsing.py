@@ -316,10 +316,14 @@ def detail(field: str, text: str) -> str:
     return text
 
 
-def log(field: str, text: str) -> str:
-    """The value of a reservation's query parameter ``detail``, which can only be "log"."""
-    if text != "log":
-        raise exceptions.InvalidField(field, texts.expected.WORD(words=["log"]))
+#: What the answer about a reservation can have in addition.
+RESERVATION_DETAILS = ("log", "servers")
+
+
+def reservation_detail(field: str, text: str) -> str:
+    """The value of a reservation's query parameter ``detail``."""
+    if text not in RESERVATION_DETAILS:
+        raise exceptions.InvalidField(field, texts.expected.ONE_OF(known=RESERVATION_DETAILS))
     return text
 
 
@@ -351,7 +355,7 @@ QUERY_SCHEMAS: dict[Callable[[str, str], Any], Schema] = {
     },
     positive: {"type": "integer", "minimum": 1, "maximum": 2**31 - 1},
     detail: {"type": "string", "enum": ["capacity"]},
-    log: {"type": "string", "enum": ["log"]},
+    reservation_detail: {"type": "string", "enum": list(RESERVATION_DETAILS)},
     refusal_code: {"type": "string", "enum": sorted(refusals.CODES)},
     usage_key: {"type": "string", "enum": list(USAGE_KEYS)},
     part_of_time: {"type": "string", "enum": sorted(_PARTS)},

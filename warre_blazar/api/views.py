@@ -17,7 +17,7 @@ from warre_blazar.domain.records.changes import Change
 from warre_blazar.domain.records.refusals import RefusedRequest
 from warre_blazar.domain.records.usage import Amounts, Sum
 from warre_blazar.domain.running import backing_names
-from warre_blazar.domain.running.holders import Holder
+from warre_blazar.domain.running.holders import Holder, Inside
 from warre_blazar.domain.running.snapshots import NOTHING, ServerSnapshot, effective_before_end
 from warre_blazar.domain.series.series import BookedSeries
 from warre_blazar.domain.slots.offers import FlavorOffer
@@ -152,6 +152,25 @@ def reservation(
 def snapshots(items: Sequence[ServerSnapshot]) -> dict[str, Any]:
     """The field with the snapshots of a reservation's servers. It is left out if there are none."""
     return {"snapshots": [item.document() for item in items]} if items else {}
+
+
+def servers(inside: Inside | None) -> dict[str, Any]:
+    """The field with the servers in a reservation. None: they aren't known."""
+    if inside is None:
+        return {"servers": None}
+    here = [(each.id, each, False) for each in inside.servers]
+    moved = [(each.server_id, each.server, True) for each in inside.moved_out]
+    return {
+        "servers": [
+            {
+                "id": server_id,
+                "name": server and server.name,
+                "status": server and server.status,
+                "moved_out": moved_out,
+            }
+            for server_id, server, moved_out in (*here, *moved)
+        ]
+    }
 
 
 def warnings(items: Sequence[Said]) -> dict[str, Any]:

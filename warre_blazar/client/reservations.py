@@ -154,14 +154,18 @@ class Reservations(Collection):
         query = _listing({"all_projects": all_projects, "idle": idle}, sort, filters)
         return self._page(Reservation, query, number, size)
 
-    def get(self, ref: str, *, log: bool = False, past: bool = False) -> Reservation:
+    def get(
+        self, ref: str, *, log: bool = False, servers: bool = False, past: bool = False
+    ) -> Reservation:
         """Return one reservation.
 
         :param log: include what has happened to the reservation (``Reservation.log``). A deleted
             reservation is found too, by its id.
+        :param servers: in place of the log, include the servers in the reservation
+            (``Reservation.servers``).
         :param past: let a name also mean a COMPLETE reservation if no other one has it.
         """
-        query = query_of(detail="log" if log else None)
+        query = query_of(detail="log" if log else "servers" if servers else None)
         where = path(self.noun, lookup.reservation(self, ref, past=past))
         return Reservation.of(*self._transport.request_tagged("GET", where, query=query))
 

@@ -49,6 +49,20 @@ _SNAPSHOTS = {
         at={**Time().answer, "description": "When a manager noticed that it has to be made."},
     ),
 }
+_SERVERS = {
+    "type": ["array", "null"],
+    "items": kinds.answer(
+        id={"type": "string"},
+        name=_TEXT_OR_NULL,
+        status={**_TEXT_OR_NULL, "description": "The server's status in Nova."},
+        moved_out={
+            "type": "boolean",
+            "description": "Whether the server was resized or migrated out of the reservation, and "
+            "nobody has confirmed that yet. The end of the reservation confirms it, and the server "
+            "stays. All other servers are deleted at the end.",
+        },
+    ),
+}
 _VALUES = {
     "type": ["object", "null"],
     "description": "The changed fields with their values. It is null if `change` says all.",
@@ -202,6 +216,13 @@ class ReservationFields(Resource):
         "are any.",
         Use.READ_ONLY | Use.NOT_IN_WARRE | Use.SOMETIMES,
         default=(),
+    )
+    servers: Field[list[dict[str, Any]] | None] = Field(
+        FieldKind(_SERVERS),
+        "The servers that are in the reservation, also shelved ones and those in ERROR, and those "
+        "that still hold room of it. It is null if Nova doesn't answer. Only answers to requests "
+        "with `detail=servers` have this field.",
+        Use.READ_ONLY | Use.NOT_IN_WARRE | Use.SOMETIMES,
     )
     warnings: Field[tuple[dict[str, Any], ...]] = Field(
         FieldKind(WARNINGS),

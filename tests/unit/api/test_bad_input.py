@@ -289,7 +289,7 @@ QUERIES: dict[Any, list[str]] = {
     parsing.detail: ["", "x", "Capacity", "capacity%0A", "%FF"],
     parsing.part_of_time: ["", "x", "week", "day%0A", "%FF"],
     parsing.properties: ["[1", '["=="]', "x", "%FF"],
-    parsing.log: ["", "x", "Log", "log%0A", "%FF"],
+    parsing.reservation_detail: ["", "x", "Log", "log%0A", "log,servers", "%FF"],
     parsing.refusal_code: ["", "x", "gap_to_short", "Too_long", "%FF"],
     parsing.usage_key: ["", "x", "Day", "day%0A", "%FF"],
     parsing.next_page: ["", "x", "/?page=", "/?page=0", "/?page=x", "/?page=" + "9" * 30, "%FF"],

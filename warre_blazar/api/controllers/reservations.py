@@ -40,7 +40,7 @@ LIST_QUERY = {
     "series_id": parsing.word,
     **base.PAGING,
 }
-SHOW_QUERY = {"detail": parsing.log}
+SHOW_QUERY = {"detail": parsing.reservation_detail}
 _NOT_IN_WARRE = ("deleted", "idle", "series_id")
 _WARRES_LIST_QUERY = {n: take for n, take in LIST_QUERY.items() if n not in _NOT_IN_WARRE}
 
@@ -72,7 +72,7 @@ class ReservationsController(base.Controller):
     @pecan.expose("json")
     def get_one(self, *path: str, **_query: Any) -> Any:
         query = parsing.query(pecan.request, {} if base.is_warres_path() else SHOW_QUERY)
-        with_log = "detail" in query
+        with_log = query.get("detail") == "log"
         found, flavor = _find(policies.GET, base.item_id(path), deleted=with_log)
         document = _tagged(found, flavor)
         sees = base.field_filter()
@@ -82,6 +82,8 @@ class ReservationsController(base.Controller):
             document |= views.zone(lookup.zones(found))
         if sees(ReservationFields.warnings):
             document |= views.warnings(nova_quotas.of_reservation(found))
+        if query.get("detail") == "servers":
+            document |= views.servers(lookup.inside(found))
         if with_log:
             document["log"] = [views.change(change) for change in lookup.log(found)]
         return document

@@ -5,6 +5,7 @@ import functools
 from collections.abc import Mapping
 from typing import Any
 
+from oslo_log import log as logging
 from oslo_utils import timeutils
 from sqlalchemy.orm import Session
 
@@ -21,8 +22,12 @@ from warre_blazar.domain.booking.reservation import Reservation
 from warre_blazar.domain.etags import NOT_SAID, Shown
 from warre_blazar.domain.flavors.flavor import Flavor
 from warre_blazar.domain.records.changes import Change, ChangeKind
+from warre_blazar.domain.running.holders import Inside
 from warre_blazar.domain.running.snapshots import ServerSnapshot
 from warre_blazar.errors import exceptions
+from warre_blazar.services.running import room
+
+LOG = logging.getLogger(__name__)
 
 
 def get(ref: str, project_id: str | None, *, deleted: bool = False) -> tuple[Reservation, Flavor]:
@@ -182,6 +187,22 @@ def zones(reservation: Reservation) -> list[str] | None:
         return None
     with session.reader() as db:
         return allocations.zones_of(db, reservation.reservation_id)
+
+
+#: The states of reservations that may have servers. One in ERROR may have failed with servers.
+_WITH_SERVERS = (reservation_states.ACTIVE, reservation_states.ERROR)
+
+
+def inside(reservation: Reservation) -> Inside | None:
+    """Who is in a reservation. None: Nova doesn't answer."""
+    flavor_id = reservation.nova_flavor
+    if reservation.is_record or reservation.state not in _WITH_SERVERS or flavor_id is None:
+        return Inside(())
+    try:
+        return room.inside(reservation.reservation_id, flavor_id, {reservation.project_id})
+    except exceptions.WarreError as error:
+        LOG.warning("The servers of reservation %s aren't known: %s", reservation.id, error)
+        return None
 
 
 def snapshots(reservation: Reservation) -> list[ServerSnapshot]:
