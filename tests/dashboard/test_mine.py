@@ -1,15 +1,15 @@
 """The pages of a project's reservations."""
 
 import datetime
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
+from keystoneauth1 import session, token_endpoint
 
 from tests.dashboard.conftest import Visitor, filled
 from tests.fakes.service import Answer
-from tests.unit.cli.fake_api import Api, error, foreseen, listing, reservation
-from warre_blazar.client import Reservation
+from tests.unit.cli.fake_api import Api, error, foreseen, listing, reservation, server
+from warre_blazar.client import Client, Reservation
+from warre_blazar.dashboard.servers import deleted as servers_deleted
 from warre_blazar.dashboard.servers import of as servers_of
 
 MINE = "/project/flavor_reservations/"
@@ -65,30 +65,26 @@ def test_names_are_escaped_everywhere(
     hostile["flavor"] = {**hostile["flavor"], "name": HOSTILE}
     api.answers["GET /v2/reservations"] = listing(hostile)
     api.answers[f"GET {LINE}"] = Answer(200, hostile)
-    server = SimpleNamespace(id="1", name=HOSTILE, status=HOSTILE)
-    monkeypatch.setattr("warre_blazar.dashboard.servers.of", lambda *_: [server])
+    there = [{**server(HOSTILE, status=HOSTILE), "id": "1"}]
+    monkeypatch.setattr("warre_blazar.dashboard.servers.of", lambda *_: there)
     for path in (MINE, ONE, f"{ONE}change/", f"{ONE}end/"):
         page = member.sees(path)
         assert HOSTILE not in page, path
         assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page, path
 
 
-@pytest.mark.parametrize(("status", "number"), [("ACTIVE", 2), ("ERROR", 2), ("ALLOCATED", 0)])
+@pytest.mark.parametrize(("status", "number"), [("ACTIVE", 3), ("ERROR", 3), ("ALLOCATED", 0)])
 def test_servers_in_error_count_as_servers_of_a_reservation(
-    monkeypatch: pytest.MonkeyPatch, status: str, number: int
+    api: Api, status: str, number: int
 ) -> None:
-    there = [SimpleNamespace(name="a", status="ACTIVE"), SimpleNamespace(name="b", status="ERROR")]
-    asked = []
-
-    def listed(_request: Any, search_opts: dict[str, Any]) -> tuple[list[Any], bool]:
-        asked.append(search_opts)
-        return there, False
-
-    monkeypatch.setattr("openstack_dashboard.api.nova.server_list", listed)
+    there = [server("a"), server("b", status="ERROR"), server("c", moved_out=True)]
+    api.answers[f"GET {LINE}"] = Answer(200, reservation(status=status, servers=there))
+    client = Client(session.Session(auth=token_endpoint.Token(f"{api.url}/v1", "a-token")))
     found = Reservation.of(reservation(status=status))
-    request = SimpleNamespace(user=SimpleNamespace(project_id=found.project_id))
-    assert len(servers_of(request, found)) == number
-    assert all(options == {"flavor": found.compute_flavor} for options in asked)
+    assert len(servers_of(client, found) or ()) == number
+    deleted = servers_deleted(client, found) or ()
+    assert [each["name"] for each in deleted] == ["a", "b"][:number]
+    assert all(request.query == {"detail": "servers"} for request in api.seen)
 
 
 def test_error_of_the_api_is_escaped(member: Visitor, api: Api) -> None:
@@ -125,9 +121,12 @@ def test_one_instance_can_be_given_back(member: Visitor) -> None:
 
 def test_end_names_the_servers(member: Visitor, api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     api.answers[f"GET {LINE}"] = Answer(200, reservation(status="ACTIVE"))
-    server = SimpleNamespace(id="1", name="worker-7", status="ACTIVE")
-    monkeypatch.setattr("warre_blazar.dashboard.servers.of", lambda *_: [server])
-    assert "worker-7" in member.sees(f"{ONE}end/")
+    there = [server("worker-7"), server("worker-8", moved_out=True)]
+    monkeypatch.setattr("warre_blazar.dashboard.servers.of", lambda *_: there)
+    page = member.sees(f"{ONE}end/")
+    assert "worker-7" in page and "worker-8" not in page
+    monkeypatch.setattr("warre_blazar.dashboard.servers.of", lambda *_: None)
+    assert "all servers of the reservation are deleted" in member.sees(f"{ONE}end/")
     member.sends(f"{ONE}end/", {})
     assert api.seen[-1].line == f"DELETE {LINE}"
 

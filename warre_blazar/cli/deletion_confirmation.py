@@ -1,11 +1,8 @@
 """What is said and asked before a reservation's servers are deleted."""
 
-from typing import Any
-
-from keystoneauth1 import exceptions as ksa
-
-from warre_blazar.cli import confirmation, times
-from warre_blazar.client import Reservation
+from warre_blazar.cli import confirmation
+from warre_blazar.client import Client, Reservation, errors
+from warre_blazar.client.types import Document
 
 _SHOWN = 5
 #: A reservation with one of these statuses may have servers.
@@ -14,7 +11,7 @@ RUNNING = ("ACTIVE", "ERROR")
 _OVER = ("COMPLETE",)
 
 
-def ask(session: Any, reservation: Reservation, what: str) -> None:
+def ask(v2: Client, reservation: Reservation, what: str) -> None:
     """Ask whether a reservation and its servers shall be deleted.
 
     If the reservation has ended, the user isn't asked. Without a terminal, nobody is asked about a
@@ -25,7 +22,7 @@ def ask(session: Any, reservation: Reservation, what: str) -> None:
     """
     if reservation.status in _OVER:
         return
-    lost = loss(session, reservation)
+    lost = loss(v2, reservation)
     if confirmation.on_terminal():
         warning = f" {lost}." if lost else ""
         confirmation.ask(f"{what}.{warning} Delete?", f"Not deleted: {reservation.id}")
@@ -33,12 +30,12 @@ def ask(session: Any, reservation: Reservation, what: str) -> None:
         confirmation.refuse(lost)
 
 
-def loss(session: Any, reservation: Reservation) -> str:
+def loss(v2: Client, reservation: Reservation) -> str:
     """Return a sentence about the servers that go when a reservation ends, without its period.
 
     :returns: "" if the reservation has no servers.
     """
-    names = servers(session, reservation)
+    names = deleted(servers(v2, reservation))
     return "" if names == [] else loss_of(names)
 
 
@@ -57,24 +54,26 @@ def saving(before_end: str | None) -> str:
     return " Before the end, a snapshot is made of each server."
 
 
-def servers(session: Any, reservation: Reservation) -> list[str] | None:
-    """Return the names of a reservation's servers, or None if Nova doesn't answer."""
+def servers(v2: Client, reservation: Reservation) -> list[Document] | None:
+    """Return the servers in a reservation, or None if they aren't known."""
     if reservation.status not in RUNNING:
         return []
-    query = {"flavor": reservation.compute_flavor}
     try:
-        if session.get_project_id() not in (None, reservation.project_id):
-            # An operator works on a reservation of another project.
-            query["all_tenants"] = "1"
-        answer = session.get(
-            "/servers",
-            params=query,
-            endpoint_filter={"service_type": "compute"},
-            timeout=times.REQUEST_TIMEOUT,
-        )
-        return [server["name"] for server in answer.json()["servers"]]
-    except (ksa.ClientException, ValueError, KeyError):
+        return v2.reservations.get(reservation.id, servers=True).servers
+    except errors.ClientError:
         return None
+
+
+def deleted(servers: list[Document] | None) -> list[str] | None:
+    """Return the names of the servers that are deleted at the end, or None if they aren't known."""
+    if servers is None:
+        return None
+    return [str(server["name"]) for server in servers if not server["moved_out"]]
+
+
+def moved_out(servers: list[Document] | None) -> list[str]:
+    """Return the names of the servers that were moved out, and whose move isn't confirmed."""
+    return [server["name"] or server["id"] for server in servers or () if server["moved_out"]]
 
 
 def _phrase(servers: list[str] | None) -> str:

@@ -62,7 +62,7 @@ class _Reservations(base.Command):
 
     def _loss(self, reservation: Reservation) -> str:
         """Return a sentence about the servers that go when a reservation ends, or ""."""
-        return deletion_confirmation.loss(self.v2.transport.session, reservation)
+        return deletion_confirmation.loss(self.v2, reservation)
 
     def _describe(self, reservation: Reservation) -> str:
         period = time_display.period(reservation.start, reservation.end, self.where)
@@ -125,15 +125,31 @@ class ShowReservation(_Reservations, base.ShowCommand):
             document["hosts"] = hosts.of_reservation(during, reservation.id)
         self.tell_how_to_boot(reservation)
         self.warn(reservation)
-        servers = deletion_confirmation.servers(self.v2.transport.session, reservation)
-        if servers:
+        servers = self._servers(reservation)
+        if servers is not None and reservation.status in deletion_confirmation.RUNNING:
             document["servers"] = servers
+        return self.details(document)
+
+    def _servers(self, reservation: Reservation) -> list[str] | None:
+        """Return the names of the servers in a reservation, and print what becomes of them.
+
+        None: they aren't known.
+        """
+        found = deletion_confirmation.servers(self.v2, reservation)
+        deleted = deletion_confirmation.deleted(found)
+        moved = deletion_confirmation.moved_out(found)
+        end = f"the end of the reservation, {time_display.brief(reservation.end, self.where)}"
+        if deleted:
             self.tell(
-                f"{deletion_confirmation.loss_of(servers)} at the end of the reservation, "
-                f"{time_display.brief(reservation.end, self.where)}."
+                f"{deletion_confirmation.loss_of(deleted)} at {end}."
                 f"{deletion_confirmation.saving(reservation.before_end)}"
             )
-        return self.details(document)
+        if moved:
+            self.tell(
+                f"Moved out of it, but not confirmed: {', '.join(moved)}. At {end}, the move is "
+                "confirmed, and the server stays where it is."
+            )
+        return None if deleted is None else [*deleted, *moved]
 
     def _found(self, parsed_args: argparse.Namespace) -> Reservation:
         """Return the reservation, or what is left of it if it was deleted."""
@@ -492,7 +508,7 @@ class UpdateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
             return ""
         shorter = time_display.length(before.end - end.astimezone(datetime.UTC))
         taken = f"The running reservation would become {shorter} shorter"
-        servers = deletion_confirmation.servers(self.v2.transport.session, before)
+        servers = deletion_confirmation.deleted(deletion_confirmation.servers(self.v2, before))
         if servers != []:
             lost = deletion_confirmation.loss_of(servers, "would")
             taken += f". {lost} at {time_display.brief(end, self.where)}"
@@ -513,7 +529,7 @@ class DeleteReservation(_Reservations, base.DeleteCommand):
         whose = self._whose(reservation)
         if not parsed_args.yes:
             description = self._describe(reservation) + whose
-            deletion_confirmation.ask(self.v2.transport.session, reservation, description)
+            deletion_confirmation.ask(self.v2, reservation, description)
         gone = self.v2.reservations.delete(reservation.id)
         what = base.identified(ref, reservation.id)
         if whose:

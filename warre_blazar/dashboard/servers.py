@@ -1,28 +1,24 @@
-"""The servers on the Nova flavor of a reservation."""
+"""The servers in a reservation."""
 
-from typing import Any
-
-from openstack_dashboard.api import nova
-
-from warre_blazar.client import Reservation
+from warre_blazar.client import Client, Reservation
+from warre_blazar.client.types import Document
 
 #: A reservation with one of these statuses may have servers.
 _RUNNING = ("ACTIVE", "ERROR")
 
 
-def of(request: Any, reservation: Reservation) -> list[Any]:
-    """Return the project's servers in a reservation, as Nova shows them, whatever their status is.
+def of(api: Client, reservation: Reservation) -> list[Document] | None:
+    """Return the servers in a reservation, whatever their status is. None: they aren't known.
 
     Servers in ERROR are deleted at the end too, so they count. A reservation in ERROR may have
     servers from the time before it failed.
-
-    A project's user gets those of the user's own project. An operator gets those of the project
-    that has booked.
     """
-    if not reservation.compute_flavor or reservation.status not in _RUNNING:
+    if reservation.status not in _RUNNING:
         return []
-    options: dict[str, Any] = {"flavor": reservation.compute_flavor}
-    if reservation.project_id != request.user.project_id:
-        options |= {"all_tenants": True}
-    listed, _more = nova.server_list(request, search_opts=options)
-    return list(listed)
+    return api.reservations.get(reservation.id, servers=True).servers
+
+
+def deleted(api: Client, reservation: Reservation) -> list[Document] | None:
+    """Return those that are deleted when the reservation ends. None: they aren't known."""
+    found = of(api, reservation)
+    return found and [server for server in found if not server["moved_out"]]

@@ -69,3 +69,22 @@ def test_shelved_server_keeps_its_place(alpha: Person, offer: Offer) -> None:
     assert "functional-shelved (SHELVED_OFFLOADED)" in refused.json()["detail"]["names"]
     alpha.cloud.compute.unshelve_server(shelved)
     _is(alpha, shelved, "ACTIVE")
+
+
+def test_server_that_was_moved_out_is_listed_until_that_is_confirmed(
+    alpha: Person, offer: Offer
+) -> None:
+    left, kept = (_running(alpha, offer, host) for host in ("cmp1", "cmp2"))
+    server = _booted(alpha, left, "functional-moved")
+    alpha.cloud.compute.resize_server(server, kept["compute_flavor"])
+    _is(alpha, server, "VERIFY_RESIZE")
+    assert _servers(alpha, left) == [("functional-moved", True)]
+    assert _servers(alpha, kept) == [("functional-moved", False)]
+    alpha.cloud.compute.confirm_server_resize(server)
+    until("nothing to be left of it", lambda: not _servers(alpha, left))
+    assert _servers(alpha, kept) == [("functional-moved", False)]
+
+
+def _servers(who: Person, reservation: dict[str, Any]) -> list[tuple[str, bool]]:
+    answer = who.ask("GET", f"/v2/reservations/{reservation['id']}?detail=servers")
+    return [(each["name"], each["moved_out"]) for each in answer.json()["servers"]]

@@ -107,3 +107,22 @@ def test_booking_that_follows_another_on_a_full_host_is_not_blamed(
     log = beta.asks("GET", f"/v2/reservations/{second['id']}/?detail=log")["log"]
     assert "moved" not in {entry["change"] for entry in log}
     assert boots(beta, shown, 2) == ["ACTIVE", "ACTIVE"]
+
+
+def test_host_names_who_has_taken_its_room(
+    admin: Person, alpha: Person, offer: Offer, nova_flavor: Any
+):
+    def taken() -> dict[str, Any]:
+        (host,) = admin.ask("GET", "/v2/hosts?host=cmp1").json()["results"]
+        return {each["server_id"]: each for each in host["room_taken"]}
+
+    reservation = world.booked_now(alpha, offer(properties=world.on_host("cmp1")))
+    shown = world.becomes(alpha, reservation, "ACTIVE")
+    own = alpha.boots(shown["compute_flavor"], "functional-room")
+    assert until("a server", lambda: alpha.server_settles(own)).status == "ACTIVE"
+    with stranger(admin, nova_flavor, "cmp1") as forced:
+        found = taken()
+        assert own.id not in found
+        assert (found[forced.id]["kind"], found[forced.id]["needs"]) == ("server", "a person")
+        assert "functional-stranger" in found[forced.id]["text"]
+    until("the stranger to be gone", lambda: forced.id not in taken())

@@ -131,6 +131,11 @@ def reservation(**values: Any) -> dict[str, Any]:
     return {**views.reservation(RESERVATION, FLAVOR), **values}
 
 
+def server(name: str, *, status: str = "ACTIVE", moved_out: bool = False) -> dict[str, Any]:
+    """Return a server in a reservation, as a reservation's document has it."""
+    return {"id": f"id-{name}", "name": name, "status": status, "moved_out": moved_out}
+
+
 WAIT = Wait(
     id="55555555-5555-4555-8555-555555555555",
     project_id="project-1",

@@ -1,51 +1,39 @@
-"""Which servers Nova is asked for before a reservation ends."""
+"""Which servers are named before a reservation ends."""
 
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from tests.unit.cli.fake_api import reservation
-from warre_blazar.cli import deletion_confirmation
-from warre_blazar.client import Reservation
-
-_RUNNING = Reservation.of(reservation(status="ACTIVE"))
-
-
-class _Session:
-    """A session of a project, with a Nova that has one server, which is in ERROR."""
-
-    def __init__(self, project_id: str | None) -> None:
-        self._project_id = project_id
-        self.query: dict[str, str] = {}
-
-    def get_project_id(self) -> str | None:
-        return self._project_id
-
-    def get(self, _: str, *, params: dict[str, str], **__: Any) -> SimpleNamespace:
-        self.query = params
-        there = [{"name": "b", "status": "ERROR"}]
-        wanted = params.get("status")
-        found = [each for each in there if wanted in (None, each["status"])]
-        return SimpleNamespace(json=lambda: {"servers": found})
+from tests.fakes.service import Answer
+from tests.unit.cli.conftest import Run
+from tests.unit.cli.fake_api import RESERVATION, Api, error, reservation, server
+from warre_blazar.cli import deletion_confirmation, reservations
 
 
 @pytest.mark.parametrize(
-    ("project_id", "more"),
+    ("servers", "lost"),
     [
-        pytest.param(_RUNNING.project_id, {}, id="own"),
-        pytest.param("another", {"all_tenants": "1"}, id="of another project"),
-        pytest.param(None, {}, id="unknown"),
+        ([], ""),
+        ([server("b", status="ERROR")], ". Its 1 server (b) will be deleted for good"),
+        ([server("a"), server("b", moved_out=True)], ". Its 1 server (a) will be deleted for good"),
+        ([server("b", moved_out=True)], ""),
+        (None, ". The servers on it will be deleted for good"),
     ],
+    ids=["none", "in error", "one that has moved out", "only one that has moved out", "unknown"],
 )
-def test_servers_of_other_projects_are_found(project_id: str | None, more: dict[str, str]) -> None:
-    session = _Session(project_id)
-    assert deletion_confirmation.servers(session, _RUNNING) == ["b"]
-    assert session.query == {"flavor": _RUNNING.compute_flavor, **more}
+@pytest.mark.parametrize("status", deletion_confirmation.RUNNING)
+def test_servers_are_named_before_they_are_deleted(
+    api: Api, run: Run, status: str, servers: list[dict[str, Any]] | None, lost: str
+) -> None:
+    found = reservation(status=status, servers=servers)
+    api.answers[f"GET /v2/reservations/{RESERVATION.id}"] = Answer(200, found)
+    said = run(reservations.DeleteReservation, RESERVATION.id, "--dry-run")
+    assert said.endswith(f"{status}{lost}\n")
+    assert api.seen[-1].query == {"detail": "servers"}
 
 
-@pytest.mark.parametrize("status", ["ACTIVE", "ERROR"])
-def test_server_in_error_is_named_before_it_is_deleted(status: str) -> None:
-    running = Reservation.of(reservation(status=status))
-    lost = deletion_confirmation.loss(_Session(running.project_id), running)
-    assert lost == "Its 1 server (b) will be deleted for good"
+def test_servers_are_not_known_if_the_api_does_not_tell(api: Api, run: Run) -> None:
+    found = Answer(200, reservation(status="ACTIVE"))
+    api.answers[f"GET /v2/reservations/{RESERVATION.id}"] = [found, error(422, "no")]
+    said = run(reservations.DeleteReservation, RESERVATION.id, "--dry-run")
+    assert said.endswith(". The servers on it will be deleted for good\n")

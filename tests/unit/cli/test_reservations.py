@@ -20,6 +20,7 @@ from tests.unit.cli.fake_api import (
     foreseen,
     listing,
     reservation,
+    server,
 )
 from warre_blazar.cli import base, confirmation, reservation_list, reservations, wait_progress
 from warre_blazar.client import Reservation
@@ -31,6 +32,11 @@ DAY = datetime.timedelta(days=1)
 _USER = "55555555-5555-4555-8555-555555555555"
 _PROJECT = "55555555555545558555555555555555"
 _SHOWN = {**reservation(), "flavor": FLAVOR.name, "flavor_id": FLAVOR.id}
+
+
+def _with_servers(*names: str) -> dict[str, Any]:
+    """A running reservation with servers."""
+    return reservation(status="ACTIVE", servers=[server(name) for name in names])
 
 
 def test_list_as_a_table(api: Api, run: Run) -> None:
@@ -1143,9 +1149,8 @@ def test_delete_asks_before_it_deletes_servers(
 ) -> None:
     path = f"/v2/reservations/{RESERVATION.id}"
     api.answers |= {
-        f"GET {path}": Answer(200, reservation(status="ACTIVE")),
+        f"GET {path}": Answer(200, _with_servers("my 😀", "b")),
         f"DELETE {path}": Answer(204),
-        "GET /v1/servers": Answer(200, {"servers": [{"name": "my 😀"}, {"name": "b"}]}),
     }
     answers(answered)
     if answered == "y":
@@ -1155,8 +1160,7 @@ def test_delete_asks_before_it_deletes_servers(
             run(reservations.DeleteReservation, RESERVATION.id)
     assert "Its 2 servers (my 😀, b) will be deleted for good. Delete?" in capsys.readouterr().err
     assert (f"DELETE {path}" in api.requests) == (answered == "y")
-    servers = next(r for r in api.seen if r.path.endswith("/servers"))
-    assert servers.query == {"flavor": reservation()["compute_flavor"]}
+    assert {"detail": "servers"} in [request.query for request in api.seen]
 
 
 def test_delete_asks_before_it_deletes_a_future_reservation(
@@ -1188,15 +1192,14 @@ def test_delete_does_not_ask_without_need(
     assert run(reservations.DeleteReservation, RESERVATION.id, *more).startswith("Deleted")
 
 
-@pytest.mark.parametrize("servers", [[], [{"name": "b"}]], ids=["none", "one"])
+@pytest.mark.parametrize("servers", [[], [server("b")]], ids=["none", "one"])
 def test_delete_without_a_terminal_needs_yes_if_there_are_servers(
-    api: Api, run: Run, servers: list[dict[str, str]]
+    api: Api, run: Run, servers: list[dict[str, Any]]
 ) -> None:
     path = f"/v2/reservations/{RESERVATION.id}"
     api.answers |= {
-        f"GET {path}": Answer(200, reservation(status="ACTIVE")),
+        f"GET {path}": Answer(200, reservation(status="ACTIVE", servers=servers)),
         f"DELETE {path}": Answer(204),
-        "GET /v1/servers": Answer(200, {"servers": servers}),
     }
     if servers:
         with pytest.raises(BlazarClientException, match=r"^Its 1 server \(b\) .* needs --yes$"):
@@ -1237,9 +1240,8 @@ def test_an_end_within_minutes_is_confirmed_with_the_servers(
     _now_is(monkeypatch, 10)
     path = f"/v2/reservations/{RESERVATION.id}"
     api.answers |= {
-        f"GET {path}": Answer(200, reservation(status="ACTIVE")),
+        f"GET {path}": Answer(200, _with_servers("a", "b")),
         f"PATCH {path}": Answer(200, reservation(status="ACTIVE")),
-        "GET /v1/servers": Answer(200, {"servers": [{"name": "a"}, {"name": "b"}]}),
     }
     update = reservations.UpdateReservation
     gone = r"Its 2 servers \(a, b\) would be deleted for good at 2026-12-01 10:\d\d UTC\."
@@ -1286,9 +1288,8 @@ def test_running_reservation_is_shortened_in_a_script_only_with_yes(
 ) -> None:
     path = f"/v2/reservations/{RESERVATION.id}"
     api.answers |= {
-        f"GET {path}": Answer(200, _running_for_12_hours(status)),
+        f"GET {path}": Answer(200, {**_running_for_12_hours(status), "servers": []}),
         f"PATCH {path}": Answer(200, reservation(status=status)),
-        "GET /v1/servers": Answer(200, {"servers": []}),
     }
     refused = (
         r"^Nothing changed: .* 12 hours, \w+\. The running reservation would become .* shorter\."
@@ -1412,9 +1413,8 @@ def test_dry_run_of_an_early_end_names_the_servers(
     _now_is(monkeypatch, 10)
     path = f"/v2/reservations/{RESERVATION.id}"
     api.answers |= {
-        f"GET {path}": Answer(200, reservation(status="ACTIVE")),
+        f"GET {path}": Answer(200, _with_servers("b")),
         f"PATCH {path}": foreseen(),
-        "GET /v1/servers": Answer(200, {"servers": [{"name": "b"}]}),
     }
     said = run(reservations.UpdateReservation, RESERVATION.id, "--end", "now", "--dry-run")
     assert said.endswith(". Its 1 server (b) would be deleted for good at 2026-12-01 10:01 UTC\n")
@@ -1422,8 +1422,7 @@ def test_dry_run_of_an_early_end_names_the_servers(
 
 def test_dry_run_deletes_nothing(api: Api, run: Run) -> None:
     api.answers |= {
-        f"GET /v2/reservations/{RESERVATION.id}": Answer(200, reservation(status="ACTIVE")),
-        "GET /v1/servers": Answer(200, {"servers": [{"name": "b"}]}),
+        f"GET /v2/reservations/{RESERVATION.id}": Answer(200, _with_servers("b")),
     }
     said = run(reservations.DeleteReservation, RESERVATION.id, "--dry-run")
     assert said.startswith(f"Dry run: would delete reservation {RESERVATION.id}, 2 slots of gpu")
@@ -1760,8 +1759,7 @@ def test_show_lists_the_servers_and_says_when_they_go(
     api: Api, run_json: Callable[..., Any], capsys: pytest.CaptureFixture
 ) -> None:
     api.answers |= {
-        f"GET /v2/reservations/{RESERVATION.id}": Answer(200, reservation(status="ACTIVE")),
-        "GET /v1/servers": Answer(200, {"servers": [{"name": "a"}, {"name": "b"}]}),
+        f"GET /v2/reservations/{RESERVATION.id}": Answer(200, _with_servers("a", "b")),
     }
     shown = run_json(reservations.ShowReservation, RESERVATION.id)
     assert shown == {**_SHOWN, "status": "ACTIVE", "servers": ["a", "b"]}
@@ -1771,6 +1769,25 @@ def test_show_lists_the_servers_and_says_when_they_go(
         "Its 2 servers (a, b) will be deleted for good at the end of the reservation, "
         "2026-12-01 11:00 UTC.\n"
     )
+
+
+def test_show_lists_a_server_that_was_moved_out_and_says_that_it_stays(
+    api: Api, run_json: Callable[..., Any], capsys: pytest.CaptureFixture
+) -> None:
+    active = reservation(status="ACTIVE", servers=[server("a", moved_out=True)])
+    api.answers[f"GET /v2/reservations/{RESERVATION.id}"] = Answer(200, active)
+    assert run_json(reservations.ShowReservation, RESERVATION.id)["servers"] == ["a"]
+    assert capsys.readouterr().err.endswith(
+        "Moved out of it, but not confirmed: a. At the end of the reservation, 2026-12-01 11:00 "
+        "UTC, the move is confirmed, and the server stays where it is.\n"
+    )
+
+
+def test_show_of_a_running_reservation_without_servers_has_an_empty_list(
+    api: Api, run_json: Callable[..., Any]
+) -> None:
+    api.answers[f"GET /v2/reservations/{RESERVATION.id}"] = Answer(200, _with_servers())
+    assert run_json(reservations.ShowReservation, RESERVATION.id)["servers"] == []
 
 
 @pytest.mark.parametrize(
@@ -1786,8 +1803,7 @@ def test_show_says_how_to_boot_a_server(
 ) -> None:
     active = {**reservation(status="ACTIVE"), "availability_zone": zone}
     api.answers |= {
-        f"GET /v2/reservations/{RESERVATION.id}": Answer(200, active),
-        "GET /v1/servers": Answer(200, {"servers": []}),
+        f"GET /v2/reservations/{RESERVATION.id}": Answer(200, {**active, "servers": []}),
     }
     run(reservations.ShowReservation, RESERVATION.id)
     first, rest = capsys.readouterr().err.split("\n", 1)
@@ -1804,8 +1820,7 @@ def test_show_says_that_snapshots_are_made(
 ) -> None:
     active = {**reservation(status="ACTIVE"), "before_end": "snapshot"}
     api.answers |= {
-        f"GET /v2/reservations/{RESERVATION.id}": Answer(200, active),
-        "GET /v1/servers": Answer(200, {"servers": [{"name": "a"}]}),
+        f"GET /v2/reservations/{RESERVATION.id}": Answer(200, {**active, "servers": [server("a")]}),
     }
     run(reservations.ShowReservation, RESERVATION.id)
     assert capsys.readouterr().err.endswith(

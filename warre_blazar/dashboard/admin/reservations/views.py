@@ -90,7 +90,7 @@ class AnyReservationPage(pages.PageView):
             it=found,
             project=projects.get(found.project_id, found.project_id),
             user=users.get(user, user),
-            servers=servers.of(self.request, found),
+            servers=servers.of(self.api, found),
             table=_log(found.log or [], users),
             **kwargs,
         )

@@ -111,7 +111,7 @@ class EndPage(pages.PageView):
         found = self.api.reservations.get(kwargs["ref"])
         running = found.status == "ACTIVE"
         context = super().get_context_data(
-            it=found, running=running, servers=servers.of(self.request, found), **kwargs
+            it=found, running=running, servers=servers.deleted(self.api, found), **kwargs
         )
         title = _("End Reservation Now") if running else _("Delete Reservation")
         return {**context, "page_title": title}

@@ -38,7 +38,7 @@ class MyReservationsPage(pages.PageView):
                 {
                     "it": each,
                     "left": each.end - pages.now(),
-                    "servers": servers.of(self.request, each) if running else [],
+                    "servers": servers.of(self.api, each) if running else [],
                 }
                 for each in listed.items
             ],
@@ -65,7 +65,7 @@ class ReservationPage(pages.PageView):
             fewer=found.instance_count - 1,
             live=found.status in ("PENDING_CREATE", "ALLOCATED", "ACTIVE", "ERROR"),
             running=found.status == "ACTIVE",
-            servers=servers.of(self.request, found),
+            servers=servers.of(self.api, found),
             may_change=self.may("warre:reservation:update"),
             may_end=self.may("warre:reservation:delete"),
             **kwargs,
