@@ -28,7 +28,14 @@ from warre_blazar.services.messages import delivery, reminders
 from warre_blazar.services.messages.delivery import Channel
 from warre_blazar.services.moves.opening import Opener
 from warre_blazar.services.records import history, metrics, refusals, server_samples
-from warre_blazar.services.running import altered, backing, idle, preemptible, snapshots
+from warre_blazar.services.running import (
+    altered,
+    backing,
+    idle,
+    preemptible,
+    room_look,
+    snapshots,
+)
 from warre_blazar.services.running.executor import Executor, Pools
 from warre_blazar.services.running.repair import Repairer
 from warre_blazar.services.series import unattended
@@ -263,10 +270,14 @@ class Threads:
 
     @periodics.periodic(times.USAGE_LOOKED_AT_EVERY)
     def sample_servers(self) -> None:
-        """Sample which reservations have servers, every ``usage_interval`` seconds."""
+        """Sample which reservations have servers, every ``usage_interval`` seconds.
+
+        Those with empty places may have lost their room to somebody since their start.
+        """
         interval = cfg.CONF.warre.usage_interval * times.SECOND
         if interval:
-            server_samples.take(clock.utcnow(), self._executor.manager_id, interval)
+            empty = server_samples.take(clock.utcnow(), self._executor.manager_id, interval)
+            room_look.look_again(empty, clock.utcnow())
 
     @periodics.periodic(times.IDLE_ENDED_EVERY)
     def end_idle(self) -> None:

@@ -24,7 +24,8 @@ from warre_blazar.errors import exceptions
 from warre_blazar.openstack import host_rooms
 from warre_blazar.plugins import notifications
 from warre_blazar.services.booking import lookup
-from warre_blazar.services.running import backing
+from warre_blazar.services.records import server_samples
+from warre_blazar.services.running import backing, room_look
 
 pytestmark = pytest.mark.usefixtures("database")
 
@@ -282,6 +283,51 @@ def test_notification_names_who_is_in_the_way(
     )
     assert lacking == {"host_id": host_id, "host": "a", "places": 1}
     assert f"server {stranger} (stranger" in sentence
+
+
+def sample(minutes: int) -> None:
+    """Do what managers do every few minutes about running reservations."""
+    moment = SPAN.start + minutes * times.MINUTE
+    empty = server_samples.take(moment, "manager", times.MINUTE)
+    room_look.look_again(empty, moment)
+
+
+def test_room_that_is_taken_after_the_start_is_noticed(manager: Manager, cloud: Cloud):
+    world.add_host(cloud, "a", vcpus=4)
+    lease = book(world.add_flavor(slots=2), 2)
+    start(manager)
+    sample(1)
+    assert world.phase(lease) == "open"
+    strangers = intrude(cloud, "a", 2)
+    sample(2)
+    reconcile(manager)
+    assert reason(lease) == "1 of 2 places can't be used yet: the operator was told"
+    assert shortages(manager) == [(lease.reservation_id, {"a": 1})]
+    leave(cloud, strangers)
+    reconcile(manager)
+    assert (reason(lease), offered(cloud, lease)) == (None, {"a": 2})
+
+
+def test_reservations_with_all_of_their_servers_are_not_looked_at(manager: Manager, cloud: Cloud):
+    world.add_host(cloud, "a", vcpus=4)
+    lease = book(world.add_flavor(slots=2), 2)
+    start(manager)
+    for _ in range(2):
+        boot(cloud, lease, "a")
+    sent = requests(cloud, lambda: sample(1))
+    assert not [each for each in sent if "allocation_candidates" in each]
+
+
+def test_reservations_on_the_same_hosts_are_looked_at_by_one_request(
+    manager: Manager, cloud: Cloud
+):
+    world.add_host(cloud, "a", vcpus=16)
+    flavor = world.add_flavor(slots=4)
+    for _ in range(4):
+        book(flavor)
+    start(manager)
+    sent = requests(cloud, lambda: sample(1))
+    assert sum("allocation_candidates" in each for each in sent) == 1
 
 
 def test_healing_leaves_the_flag_to_those_who_look(manager: Manager, cloud: Cloud):

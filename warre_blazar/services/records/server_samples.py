@@ -17,9 +17,11 @@ from warre_blazar.domain.timeline import Span
 from warre_blazar.services.running import room
 
 
-def take(now: datetime.datetime, manager_id: str, interval: datetime.timedelta) -> None:
+def take(now: datetime.datetime, manager_id: str, interval: datetime.timedelta) -> list[str]:
     """Sample the servers of all running reservations, once in each interval and cloud.
 
+    :returns: the reservations on which more servers can be booted. It is empty if this manager has
+        taken no sample now.
     :raises ServiceUnavailable, ServiceRefused: Nova or Placement doesn't answer, so that nothing is
         known.
     """
@@ -27,13 +29,14 @@ def take(now: datetime.datetime, manager_id: str, interval: datetime.timedelta) 
     with session.reader() as db:
         done = turns.done_until(db, TURN)
     if done is not None and done >= at:
-        return
+        return []
     if not session.change(turns.take, TURN, manager_id):
-        return
+        return []
     with session.reader() as db:
-        asked = {each.reservation_id for each in server_samples.running(db)}
-    counted = room.count(asked)
+        places = {each.reservation_id: each.instance_count for each in server_samples.running(db)}
+    counted = room.count(places)
     session.change(_write, manager_id, at, interval, counted)
+    return [each for each, number in counted.items() if number < places[each]]
 
 
 def _begun(now: datetime.datetime, interval: datetime.timedelta) -> datetime.datetime:

@@ -6,13 +6,15 @@ confirmed, or if it has left Nova. The reservation's servers couldn't be booted 
 
 import dataclasses
 import datetime
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
+from oslo_log import log as logging
 from sqlalchemy.orm import Session
 
 from warre_blazar.db import session
 from warre_blazar.db.booking import reservations
 from warre_blazar.db.hosts import allocations, host_providers, reservable_hosts
+from warre_blazar.db.running import backings
 from warre_blazar.domain.booking.reservation import Reservation
 from warre_blazar.domain.hosts import present_room
 from warre_blazar.domain.hosts.bookable_host import BookableHost
@@ -20,9 +22,12 @@ from warre_blazar.domain.hosts.holdings import Holding
 from warre_blazar.domain.hosts.present_room import Remains
 from warre_blazar.domain.hosts.provider_trees import ProviderTree
 from warre_blazar.domain.running import backing_names
+from warre_blazar.domain.running.backing import Phase
 from warre_blazar.domain.running.holders import Holder
 from warre_blazar.domain.running.wanted import HostUse
 from warre_blazar.openstack import holders, host_rooms, placement
+
+LOG = logging.getLogger(__name__)
 
 
 class Look:
@@ -107,6 +112,27 @@ class _Facts:
         ids = [host.host_id for host in hosts]
         held = allocations.holdings_of(db, ids, without=reservation_id)
         return cls(reservation, host_providers.trees(db, ids), held)
+
+
+def look_again(reservation_ids: Iterable[str], now: datetime.datetime) -> None:
+    """Let open reservations be opened anew if somebody has taken their room since.
+
+    ``backing.reconcile`` opens them: it moves what lacks room, or says so and tells the operator.
+    Reservations that share their hosts share a request.
+
+    :raises ServiceUnavailable, ServiceRefused: the next call looks again.
+    """
+    look = Look()
+    for reservation_id in reservation_ids:
+        with session.reader() as db:
+            note = backings.get(db, reservation_id)
+            hosts = allocations.hosts_of(db, reservation_id)
+        # Places on a host that doesn't work are no news.
+        working = [host for host in hosts if host.reservable]
+        is_open = note is not None and note.phase is Phase.OPEN
+        if is_open and (lacking := look.unusable(reservation_id, working, now)):
+            LOG.warning("Reservation %s lacks room: %s places", reservation_id, lacking)
+            session.change(backings.half_close, reservation_id)
 
 
 def in_the_way(hosts: Sequence[HostUse], moment: datetime.datetime) -> dict[str, list[Holder]]:
