@@ -12,15 +12,19 @@ from warre_blazar.domain.running.holders import Holder, HolderKind
 #: boots servers on the host.
 _WHOLE_HOST = "physical:host"
 
-_BY_A_PERSON = DifferenceKind.ROOM_TAKEN.value
+_TAKEN = DifferenceKind.ROOM_TAKEN.value
+_BY_A_PERSON = dataclasses.replace(
+    _TAKEN,
+    remedy="Move or delete the server, or delete what Placement holds for a server that is gone.",
+)
 _CONFIRMED = dataclasses.replace(
-    _BY_A_PERSON,
+    _TAKEN,
     remedy="The finished resize or cold migration is confirmed. That frees what the server had "
     "before, and leaves the server where its owner has moved it.",
     needs=Needs.FIX,
 )
 _DELETED = dataclasses.replace(
-    _BY_A_PERSON,
+    _TAKEN,
     remedy="The server is deleted, because its Nova flavor is preemptible.",
     needs=Needs.YES,
 )
