@@ -245,9 +245,15 @@ def write(db: sa.Connection, rows: Rows) -> None:
 @searches.uncollected()  # as the service has it
 def chosen(shape: Shape, wanted: placing.Wanted) -> int:
     """How many of the wanted instances get a host by the package's choice."""
+    return placing.choose(_matching(shape, wanted.window), wanted)[1]
+
+
+def _matching(shape: Shape, span: Span) -> list[BookableHost]:
     with session.reader() as db:
-        found = allocations.booked_hosts(db, "flavor", shape, placing.around(wanted.window)).hosts
-    return placing.choose(found, wanted)[1]
+        booked = allocations.booked_hosts(
+            db, "flavor", lambda host: host.matches(shape, None), placing.around(span)
+        )
+    return booked.hosts
 
 
 def by_us(span: Span) -> int:
@@ -256,10 +262,8 @@ def by_us(span: Span) -> int:
 
 @searches.uncollected()
 def by_us_with_gpus(gpus: int, span: Span) -> int:
-    with session.reader() as db:
-        found = allocations.booked_hosts(db, "flavor", _SHAPE, placing.around(span)).hosts
     wanted = placing.Wanted(_GPU_SHAPE.request, COUNT, span)
-    return placing.choose([with_gpus(h, gpus) for h in found], wanted)[1]
+    return placing.choose([with_gpus(h, gpus) for h in _matching(_SHAPE, span)], wanted)[1]
 
 
 def with_gpus(host: BookableHost, gpus: int) -> BookableHost:

@@ -20,6 +20,7 @@ from hosts import chosen, database, first_rows, host_rows, reservation_rows, wri
 from oslo_config import cfg
 
 from warre_blazar.db import session, tables
+from warre_blazar.db.hosts import reservable_hosts
 from warre_blazar.domain.booking.booking_rules import BookingConditions
 from warre_blazar.domain.booking.quota import Rule
 from warre_blazar.domain.flavors.flavor import RESOURCE_TYPE, Shape
@@ -82,7 +83,8 @@ def searched(wanted: Wanted) -> int | None:
     quotas = Rule(frozenset({RESOURCE_TYPE}), enforced=False)
     conditions = BookingConditions(_NO_TIME, quotas, moves=MOVES)
     with session.reader() as db:
-        made = making_room.find(db, wanted, conditions, shape(_VCPUS))
+        hosts = frozenset(host.id for host in reservable_hosts.empty(db))
+        made = making_room.find(db, wanted, conditions, hosts)
     return None if made is None else len(made.placed_again)
 
 

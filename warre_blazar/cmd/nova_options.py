@@ -179,6 +179,25 @@ EXPECTATIONS: tuple[Expectation, ...] = (
         "add isolation to [warre] nova_aggregate_rules of blazar.conf",
     ),
     Expectation(
+        "filter_scheduler",
+        _FILTERS,
+        lambda value, _: (
+            "AggregateMultiTenancyIsolation" not in value
+            or _is_known(AggregateRule.TENANT_ISOLATION)
+        ),
+        "projects can book hosts in aggregates that name only other projects in filter_tenant_id",
+        "add tenant_isolation to [warre] nova_aggregate_rules of blazar.conf",
+        is_vital=False,
+    ),
+    Expectation(
+        "scheduler",
+        cfg.BoolOpt("limit_tenants_to_placement_aggregate", default=False),
+        lambda value, _: not value or _is_known(AggregateRule.TENANT_LIMIT),
+        "projects with aggregates of their own can book other hosts, too",
+        "add tenant_limit to [warre] nova_aggregate_rules of blazar.conf",
+        is_vital=False,
+    ),
+    Expectation(
         "DEFAULT",
         cfg.StrOpt("default_schedule_zone"),
         lambda value, _: not value,
@@ -218,7 +237,6 @@ EXPECTATIONS: tuple[Expectation, ...] = (
 _FURTHER = (
     ("quota", cfg.StrOpt("driver", default="nova.quota.DbQuotaDriver")),
     (_FILTER, cfg.StrOpt("preemptible_aggregate", default="freepool")),
-    ("scheduler", cfg.BoolOpt("limit_tenants_to_placement_aggregate", default=False)),
 )
 
 

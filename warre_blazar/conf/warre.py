@@ -211,6 +211,11 @@ OPTS: list[cfg.Opt] = [
         "aggregate_instance_extra_specs:, and a flavor with a key that no aggregate has is "
         "refused. isolation: [scheduler] enable_isolated_aggregate_filtering is true. Then a host "
         "in an aggregate with trait:NAME=required matches only flavors that require the trait. "
+        "tenant_isolation: [filter_scheduler] enabled_filters has AggregateMultiTenancyIsolation. "
+        "Then a host whose aggregates name projects in keys that begin with filter_tenant_id can "
+        "be booked only by these projects. tenant_limit: [scheduler] "
+        "limit_tenants_to_placement_aggregate is true. Then a project that is the whole value of "
+        "such a key can book only hosts in such aggregates. "
         "If this list has a rule that is off in Nova, hosts may be left out that servers could "
         "use. If it lacks a rule that is on, hosts may be booked on which no server boots. A "
         "change takes effect when hosts are read again (warre-blazar-manage host refresh).",

@@ -118,7 +118,7 @@ def of(row: Mapping[str, Any], taken: Mapping[str, TakenFlavor]) -> TakenFlavor:
 
 def _reason_for_no_room(shape: Shape, hosts: Sequence[BookableHost]) -> str | None:
     """Why no host can hold an instance of a shape, even an empty host. None if a host can."""
-    matching = [host for host in hosts if host.matches(shape)]
+    matching = [host for host in hosts if host.matches(shape, None)]
     if not matching:
         what = "the zone and the properties" if shape.availability_zone else "the properties"
         return (

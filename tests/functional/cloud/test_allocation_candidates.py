@@ -59,7 +59,7 @@ def _hosts(names: Sequence[str]) -> list[BookableHost]:
 def _counted(host: BookableHost, flavor: dict[str, Any], aliases: Sequence[str]) -> int:
     """How many instances this package counts on an empty host."""
     shape = _shape(flavor, aliases)
-    return host.when_empty(shape.request) if host.matches(shape) else 0
+    return host.when_empty(shape.request) if host.matches(shape, None) else 0
 
 
 def _shape(flavor: dict[str, Any], aliases: Sequence[str]) -> Shape:

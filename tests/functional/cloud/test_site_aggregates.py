@@ -111,8 +111,22 @@ def test_project_with_a_reservation_boots_other_servers(
 ) -> None:
     limiting = {"limit_tenants_to_placement_aggregate": "true"}
     named = {"filter_tenant_id_1": alpha.cloud.current_project_id} if is_named else {"x": "y"}
-    with devcloud.scheduler_options(limiting), aggregate(admin, "cmp3", **named):
+    of_others, of_hosts = (aggregate(admin, host, **named) for host in ("cmp3", "cmp1"))
+    with devcloud.scheduler_options(limiting), of_others, of_hosts:
         reservation = running(alpha, offer(properties=world.on_host("cmp1")))
         assert booted(alpha, reservation["compute_flavor"]) == "ACTIVE"
         assert ordinary() == "ACTIVE"
+        world.end_now(alpha, reservation)
+
+
+def test_host_of_a_project_is_booked_by_no_other(
+    admin: Person, alpha: Person, beta: Person, offer: Offer
+) -> None:
+    named = {"filter_tenant_id": alpha.cloud.current_project_id}
+    with aggregate(admin, "cmp1", **named):
+        flavor = offer(properties=world.on_host("cmp1"))
+        answer = world.book(beta, flavor, world.far())
+        assert (answer.status_code, answer.json()["code"]) == (409, "no_host_matches")
+        reservation = running(alpha, flavor)
+        assert booted(alpha, reservation["compute_flavor"]) == "ACTIVE"
         world.end_now(alpha, reservation)

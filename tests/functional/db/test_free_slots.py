@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from tests.functional.db import databases, world
 from warre_blazar.domain.flavors.flavor import Flavor
+from warre_blazar.domain.hosts.aggregates import HostAggregates
 from warre_blazar.domain.slots import free_time
 from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import exceptions
@@ -52,8 +53,8 @@ class World:
     slots: int
     #: When the flavor may be booked.
     period: tuple[int | None, int | None]
-    #: Bookings of the flavor: time and count. Bookings of another type: time and host.
-    booked: list[tuple[Span, int]]
+    #: Bookings of the flavor: time, count and project. Bookings of another type: time and host.
+    booked: list[tuple[Span, int, str]]
     others: list[tuple[Span, int]]
     closed: list[Span]
     #: The maintenance windows of hosts: the time and the number of the host.
@@ -61,7 +62,11 @@ class World:
     cleaning: int
     count: int
     affinity: bool | None
+    #: By host, the projects that may use it. Hosts beyond the list are for all projects.
+    tenants: list[frozenset[str] | None] = dataclasses.field(default_factory=list)
 
+
+PROJECTS = (world.PROJECT, "project-beta")
 
 WORLDS = st.builds(
     World,
@@ -71,27 +76,33 @@ WORLDS = st.builds(
         st.none() | st.integers(-2, HORIZON // 2),
         st.none() | st.integers(HORIZON // 2 + 1, HORIZON + 2),
     ),
-    booked=st.lists(st.tuples(spans(), st.integers(1, 2)), max_size=4),
+    booked=st.lists(st.tuples(spans(), st.integers(1, 2), st.sampled_from(PROJECTS)), max_size=4),
     others=st.lists(st.tuples(spans(), st.integers(0, 2)), max_size=3),
     closed=st.lists(spans(), max_size=2),
     host_windows=st.lists(st.tuples(spans(), st.integers(0, 2)), max_size=2),
     cleaning=st.integers(0, 2),
     count=st.integers(1, 3),
     affinity=st.sampled_from([None, None, True, False]),
+    tenants=st.lists(st.none() | st.frozensets(st.sampled_from(PROJECTS)), max_size=2),
 )
 
 
 def build(made: World) -> Flavor:
     """Make the world. Bookings that don't fit are left out."""
     host_ids = [
-        world.add_host(None, f"host-{n}", vcpus=2 * room) for n, room in enumerate(made.hosts)
+        world.add_host(
+            None, f"host-{n}", vcpus=2 * room, aggregates=HostAggregates(tenants=tenants)
+        )
+        for n, (room, tenants) in enumerate(
+            zip(made.hosts, [*made.tenants, None, None, None], strict=False)
+        )
     ]
     flavor = world.add_flavor(slots=made.slots, max_length_hours=1)
     for when, host in made.others:
         if host < len(host_ids):
             world.add_stock([host_ids[host]], when, "virtual:instance")
-    for when, count in made.booked:
-        hold(flavor, when, count, made.cleaning * MINUTE)
+    for when, count, project_id in made.booked:
+        hold(flavor, when, count, project_id, made.cleaning * MINUTE)
     for when in made.closed:
         if not any(when.overlaps(lease) for lease in leases()):
             maintenance_windows.create(when, None, [flavor.id], world.NOW)
@@ -108,9 +119,11 @@ def leases() -> list[Span]:
     return [Span(lease["start_date"], lease["end_date"]) for lease in db_api.lease_list()]
 
 
-def hold(flavor: Flavor, when: Span, count: int, cleaning: datetime.timedelta) -> None:
+def hold(
+    flavor: Flavor, when: Span, count: int, project_id: str, cleaning: datetime.timedelta
+) -> None:
     """Write a booking to our tables and Blazar's, without calls to services."""
-    wanted = world.request(flavor, when, count, cleaning=cleaning)
+    wanted = world.request(flavor, when, count, project_id=project_id, cleaning=cleaning)
     lease = world.add_lease(when)
     try:
         admission._claim(lease.reservation_id, wanted, None)
@@ -120,9 +133,11 @@ def hold(flavor: Flavor, when: Span, count: int, cleaning: datetime.timedelta) -
         world.set_status(lease, "PENDING")
 
 
-def fits(flavor: Flavor, when: Span, made: World) -> bool:
+def fits(flavor: Flavor, when: Span, made: World, project_id: str) -> bool:
     """Whether a booking would be accepted."""
-    request = world.request(flavor, when, made.count, cleaning=made.cleaning * MINUTE)
+    request = world.request(
+        flavor, when, made.count, project_id=project_id, cleaning=made.cleaning * MINUTE
+    )
     wanted = dataclasses.replace(request, affinity=made.affinity)
     try:
         admission.check(wanted)
@@ -131,11 +146,13 @@ def fits(flavor: Flavor, when: Span, made: World) -> bool:
     return True
 
 
-def answered(flavor: Flavor, made: World, window: Span) -> list[Span]:
+def answered(
+    flavor: Flavor, made: World, window: Span, project_id: str = world.PROJECT
+) -> list[Span]:
     return free_slots.find(
         free_time.Question(
             flavor=flavor.id,
-            project_id=world.PROJECT,
+            project_id=project_id,
             everything=False,
             count=made.count,
             window=window,
@@ -158,16 +175,16 @@ def fresh(database: sa.Engine) -> Any:
     derandomize=True,
     suppress_health_check=[hypothesis.HealthCheck.function_scoped_fixture],
 )
-@hypothesis.given(WORLDS)
-def test_time_can_be_booked_if_and_only_if_it_is_free(fresh, made: World):
+@hypothesis.given(WORLDS, st.sampled_from(PROJECTS))
+def test_time_can_be_booked_if_and_only_if_it_is_free(fresh, made: World, project_id: str):
     fresh()
     flavor = build(made)
     window = span(0, HORIZON)
-    free_spans = answered(flavor, made, window)
+    free_spans = answered(flavor, made, window, project_id)
     bookable = {
         (start, end)
         for start, end in itertools.combinations(range(HORIZON + 1), 2)
-        if fits(flavor, span(start, end), made)
+        if fits(flavor, span(start, end), made, project_id)
     }
     within = {
         (start, end)

@@ -14,6 +14,7 @@ from warre_blazar.db.booking import reservations
 from warre_blazar.db.hosts import allocations
 from warre_blazar.db.moves import movables
 from warre_blazar.db.records import changes
+from warre_blazar.domain.hosts.aggregates import HostAggregates
 from warre_blazar.domain.maintenance import Outcome, OverBookings
 from warre_blazar.domain.records.changes import ChangeKind, MoveReason
 from warre_blazar.domain.slots.free_time import Question
@@ -30,8 +31,8 @@ SPAN = world.hours(1, 3)
 MOVING = dataclasses.replace(world.conditions(), moves=10)
 
 
-def request(flavor, span=SPAN, count=1, conditions=MOVING):
-    return dataclasses.replace(world.request(flavor, span, count), conditions=conditions)
+def request(flavor, span=SPAN, count=1, conditions=MOVING, **project):
+    return dataclasses.replace(world.request(flavor, span, count, **project), conditions=conditions)
 
 
 def held(lease: world.Lease) -> dict[str, int]:
@@ -229,17 +230,25 @@ def test_random_requests_lose_nothing_and_leave_what_has_begun(
     database: sa.Engine, cloud: Cloud, seed
 ):
     dice = random.Random(seed)
-    for name in "abcde":
-        world.add_host(cloud, name, vcpus=4)
+    tenants: dict[str, str | None] = {}
+    for name, only in (("a", "alpha"), ("b", "beta"), ("c", None), ("d", None), ("e", None)):
+        told = HostAggregates(tenants=frozenset({only}) if only else None)
+        tenants[world.add_host(cloud, name, vcpus=4, aggregates=told)] = only
     kinds = [add_flavor(f"of-{vcpus}", vcpus) for vcpus in (1, 2, 4)]
     counts: dict[world.Lease, int] = {}
+    owners: dict[world.Lease, str] = {}
     places: dict[world.Lease, dict[str, int]] = {}
     begun: dict[world.Lease, dict[str, int]] = {}
     moves = 0
     for _ in range(60):
         start = dice.randrange(1, 24)
         span = world.hours(start, start + dice.randrange(1, 9))
-        wanted = request(dice.choice(kinds), span, dice.choice([1, 1, 2]))
+        wanted = request(
+            dice.choice(kinds),
+            span,
+            dice.choice([1, 1, 2]),
+            project_id=dice.choice(["alpha", "beta"]),
+        )
         try:
             lease = world.plan(wanted)
         except exceptions.HostsExhausted:
@@ -247,12 +256,18 @@ def test_random_requests_lose_nothing_and_leave_what_has_begun(
         before, places = places, {one: held(one) for one in (*counts, lease)}
         moves += sum(places[other] != old for other, old in before.items())
         counts[lease] = wanted.count
+        owners[lease] = wanted.project_id
         if dice.random() < 0.2:
             world.set_status(lease, "STARTING")
             begun[lease] = places[lease]
         assert oversold.find(database) == []
         assert {one: sum(places[one].values()) for one in counts} == counts
         assert {one: places[one] for one in begun} == begun
+        assert all(
+            tenants[host_id] in (None, owners[one])
+            for one, place in places.items()
+            for host_id in place
+        )
     assert moves
 
 

@@ -1,5 +1,8 @@
 """Nova's aggregates are read with the hosts, and decide which hosts match flavors."""
 
+import dataclasses
+import datetime
+
 import pytest
 
 from tests.fakes.cloud import Cloud
@@ -7,14 +10,20 @@ from tests.functional.db import world
 from warre_blazar.db import session
 from warre_blazar.db.hosts import allocations, host_providers, reservable_hosts
 from warre_blazar.domain.flavors import capacity as capacity_domain
+from warre_blazar.domain.records.changes import MoveReason
 from warre_blazar.domain.running import backing_names
+from warre_blazar.domain.slots.free_time import Question
 from warre_blazar.errors import exceptions
 from warre_blazar.services.flavors import capacity
 from warre_blazar.services.hosts import host_refresh
+from warre_blazar.services.moves import relocation
 from warre_blazar.services.running import backing
+from warre_blazar.services.slots import availability, free_slots, no_free_slots, offers
+from warre_blazar.texts import reasons
 
 pytestmark = pytest.mark.usefixtures("database")
 
+HOUR = datetime.timedelta(hours=1)
 SPAN = world.hours(1, 3)
 SSD = {"aggregate_instance_extra_specs:ssd": "true"}
 
@@ -37,7 +46,9 @@ def add_aggregate(cloud: Cloud, name: str, members: str, **metadata: str) -> dic
 def matching(**values) -> list[str]:
     flavor = world.add_flavor(**values)
     with session.reader() as db:
-        booked = allocations.booked_hosts(db, flavor.id, flavor.shape, SPAN)
+        booked = allocations.booked_hosts(
+            db, flavor.id, lambda h: h.matches(flavor.shape, None), SPAN
+        )
     return sorted(host.name for host in booked.hosts)
 
 
@@ -154,8 +165,12 @@ def run_of(project_id: str, flavor) -> str:
 
 
 @pytest.fixture
-def elsewhere(cloud: Cloud, hosts) -> str:
-    """A host "c" outside of Blazar; the id of a Nova flavor of no reservation."""
+def elsewhere(cloud: Cloud, hosts, conf) -> str:
+    """A host "c" outside of Blazar; the id of a Nova flavor of no reservation.
+
+    Projects may book hosts that aren't in their own aggregates.
+    """
+    conf.config(nova_aggregate_rules=[], group="warre")
     cloud.nova.hosts.add("c")
     cloud.nova.flavors["ordinary"] = {"id": "ordinary", "name": "ordinary", "extra_specs": {}}
     return "ordinary"
@@ -206,3 +221,62 @@ def test_aggregate_follows_what_the_site_says_of_its_project(cloud: Cloud, elsew
     cloud.nova.requests.clear()
     backing.reconcile()
     assert cloud.nova.requests == []
+
+
+@pytest.fixture
+def of_alpha(cloud: Cloud, hosts) -> dict[str, str]:
+    """The hosts. "a" is in an aggregate of alpha, and each holds two instances of a flavor."""
+    add_aggregate(cloud, "tenants", "a", filter_tenant_id="alpha")
+    host_refresh.refresh()
+    return hosts
+
+
+def booked_on(flavor, project_id: str, count: int = 2) -> dict[str, int] | str:
+    """Book instances for a project: where they are, or the code of the refusal."""
+    try:
+        lease = world.book(world.request(flavor, SPAN, count, project_id=project_id))
+    except exceptions.WarreError as error:
+        return error.code
+    with session.reader() as db:
+        return allocations.allocated(db, lease.reservation_id)
+
+
+def test_each_project_books_only_hosts_that_nova_lets_it_use(of_alpha):
+    flavor = world.add_flavor(slots=10)
+    assert booked_on(flavor, "alpha") == {of_alpha["a"]: 2}
+    assert booked_on(flavor, "beta") == {of_alpha["b"]: 2}
+    for project in ("alpha", "beta"):
+        assert booked_on(flavor, project, 1) == "hosts_exhausted"
+    of_a = world.add_flavor(name="a", slots=4, properties='["==", "$hypervisor_hostname", "a"]')
+    assert booked_on(of_a, "beta") == "no_host_matches"
+
+
+def test_views_of_a_project_know_its_hosts(of_alpha):
+    of_a = world.add_flavor(slots=4, properties='["==", "$hypervisor_hostname", "a"]')
+    choice = offers.FlavorChoice(of_a.id)
+    for project, spans in (("alpha", [SPAN]), ("beta", [])):
+        question = Question(of_a.id, project, False, 1, SPAN, world.NOW, world.NO_CLEANING)
+        offered = offers.find(dataclasses.replace(question, least=HOUR), choice, world.NO_QUOTA)
+        counted = availability.find(question, choice, 2 * HOUR)
+        assert free_slots.find(question) == spans
+        assert [offer.span for offer in offered.offers] == spans
+        assert [each.parts for each in counted] == [[(span, 2)] for span in spans]
+    assert no_free_slots.find(question).entry is reasons.NO_HOST_MATCHES
+
+
+@pytest.mark.parametrize("project_id", ["alpha", "beta"])
+def test_nobody_is_moved_to_hosts_of_others(of_alpha, project_id):
+    lease = world.book(world.request(world.add_flavor(), SPAN, project_id=project_id))
+    with session.reader() as db:
+        held = allocations.allocated(db, lease.reservation_id)
+    why = relocation.Why(MoveReason.DRAIN)
+    moved = relocation.relocate(lease.reservation_id, held, why, world.conditions(), world.NOW)
+    assert moved.outcome is relocation.MoveResult.SHORT
+    assert moved.why_stays == "no other host matches"
+
+
+def test_host_that_lost_its_aggregate_is_for_all_projects(cloud: Cloud, of_alpha):
+    flavor = world.add_flavor(slots=10)
+    cloud.nova.aggregates.clear()
+    host_refresh.refresh()
+    assert sum(booked_on(flavor, "beta", 4).values()) == 4

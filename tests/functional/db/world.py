@@ -20,7 +20,7 @@ from warre_blazar.domain.booking.booking_rules import BookingConditions
 from warre_blazar.domain.booking.quota import Rule
 from warre_blazar.domain.flavors.devices import NO_DEVICES, Rules
 from warre_blazar.domain.flavors.flavor import Flavor
-from warre_blazar.domain.hosts.aggregates import NO_AGGREGATES
+from warre_blazar.domain.hosts.aggregates import NO_AGGREGATES, HostAggregates
 from warre_blazar.domain.hosts.providers import Inventory, Provider
 from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import exceptions
@@ -58,6 +58,7 @@ def add_host(
     more: dict[str, dict[str, Any]] | None = None,
     reservable: bool = True,
     children: tuple[Provider, ...] | None = (),
+    aggregates: HostAggregates = NO_AGGREGATES,
 ) -> str:
     """Add a host to Blazar and to the cloud, and return its id in Blazar.
 
@@ -107,17 +108,22 @@ def add_host(
     if children is not None:
         whole = {cls: Inventory(**inventory) for cls, inventory in complete.items()}
         root = Provider(provider_id, name, None, whole, frozenset(traits))
-        store_providers(host_id, (root, *children), zone)
+        store_providers(host_id, (root, *children), zone, aggregates)
     return host_id
 
 
-def store_providers(host_id: str, tree: tuple[Provider, ...], zone: str | None = "nova") -> None:
+def store_providers(
+    host_id: str,
+    tree: tuple[Provider, ...],
+    zone: str | None = "nova",
+    aggregates: HostAggregates = NO_AGGREGATES,
+) -> None:
     """Store a host's providers for the first time, as if they had been read."""
     with session.writer() as db:
         db.execute(
             tables.host_providers.insert().values(
                 host_id=host_id,
-                **host_providers.row(Reading(tree, zone, NO_AGGREGATES), LONG_AGO),
+                **host_providers.row(Reading(tree, zone, aggregates), LONG_AGO),
             )
         )
 

@@ -41,6 +41,7 @@ HARMLESS = [
     "[scheduler]\nplacement_aggregate_required_for_tenants = true",
     "[scheduler]\nenable_isolated_aggregate_filtering = true",
     "[filter_scheduler]\nenabled_filters = BlazarFilter,AggregateInstanceExtraSpecsFilter",
+    "[filter_scheduler]\nenabled_filters = BlazarFilter,AggregateMultiTenancyIsolation",
 ]
 
 PAGE = pathlib.Path(__file__).parents[3] / "doc/source/nova-options.rst"
@@ -92,11 +93,17 @@ def test_harmless_option_is_not_told(read, text: str):
             "[filter_scheduler]\nenabled_filters = BlazarFilter,AggregateInstanceExtraSpecsFilter",
             "add extra_specs",
         ),
+        ("[scheduler]\nlimit_tenants_to_placement_aggregate = true", "add tenant_limit"),
+        (
+            "[filter_scheduler]\nenabled_filters = BlazarFilter,AggregateMultiTenancyIsolation",
+            "add tenant_isolation",
+        ),
     ],
 )
 def test_rules_about_aggregates_must_be_told(read, conf: config_fixture.Config, text, advice):
     conf.config(nova_aggregate_rules=[], group="warre")
-    (said,) = read(text).vital
+    found = read(text)
+    (said,) = found.vital + found.others
     assert advice in said
 
 

@@ -9,7 +9,7 @@ import itertools
 import json
 import uuid
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
@@ -39,9 +39,9 @@ from warre_blazar.domain.running.wanted import HostUse
 
 @dataclasses.dataclass(frozen=True)
 class BookedHosts:
-    """The hosts that match a shape, and the claims on a flavor's slots, over a span of time."""
+    """The hosts that match, and the claims on a flavor's slots, over a span of time."""
 
-    #: The reservable hosts that match a shape, with what is booked on them.
+    #: The reservable hosts that match, with what is booked on them.
     hosts: list[BookableHost]
     #: The claims on the flavor's slots, by the reservation's id in Blazar's table.
     claims: Mapping[str, list[timeline.Claim]]
@@ -52,22 +52,21 @@ class BookedHosts:
 def booked_hosts(
     db: Session,
     flavor_id: str,
-    shape: Shape,
+    matches: Callable[[BookableHost], bool],
     window: timeline.Span,
     cleaning: datetime.timedelta = times.NO_TIME,
     device_rules: Rules = NO_DEVICES,
-    also: Collection[str] = (),
 ) -> BookedHosts:
-    """Read the hosts that match a shape, and the claims on a flavor's slots.
+    """Read the hosts that match what is to be booked, and the claims on a flavor's slots.
 
     A reservation claims its slots as long as it has host allocations in Blazar's table.
 
-    :param also: the ids of reservable hosts that are included even if they don't match.
+    :param matches: whether a host is read.
     :param cleaning: the time for which each reservation keeps its hosts and slots after its end.
     :param device_rules: how devices of Blazar's own reservations (``flavor:instance``) are counted.
     """
     reservable = reservable_hosts.empty(db)
-    matching = [host for host in reservable if host.id in also or host.matches(shape)]
+    matching = [host for host in reservable if matches(host)]
     # If at least half of the reservable hosts match, the allocations of all hosts are read. A query
     # with a thousand ids would cost more than reading some allocations that aren't needed.
     ids = [host.id for host in matching] if len(matching) < len(reservable) / 2 else None

@@ -27,6 +27,7 @@ class Unbegun(NamedTuple):
     reservation_id: str
     lease_id: str
     flavor_id: str
+    project_id: str
     instance_count: int
     shape: Shape
     affinity: bool | None
@@ -51,6 +52,7 @@ def read(db: Session, now: datetime.datetime) -> list[Unbegun]:
             bookings.c.reservation_id,
             leases.c.id,
             bookings.c.flavor_id,
+            bookings.c.project_id,
             bookings.c.instance_count,
             bookings.c.shape,
             instance_reservations.c.affinity,
@@ -75,8 +77,10 @@ def read(db: Session, now: datetime.datetime) -> list[Unbegun]:
         )
     )
     return [
-        Unbegun(reservation_id, lease_id, flavor_id, count, Shape.from_json(shape), affinity)
-        for reservation_id, lease_id, flavor_id, count, shape, affinity in db.execute(query)
+        Unbegun(
+            reservation_id, lease_id, flavor_id, project_id, count, Shape.from_json(shape), near
+        )
+        for reservation_id, lease_id, flavor_id, project_id, count, shape, near in db.execute(query)
     ]
 
 

@@ -28,7 +28,7 @@ def count_devices_unlike(hosts: Iterable[BookableHost], one: Shape, other: Shape
     """
     found: set[str] = set()
     for host in hosts:
-        if host.matches(one) and host.matches(other):
+        if host.matches(one, None) and host.matches(other, None):
             for mine in _choices(host, one):
                 for others in _choices(host, other):
                     found |= _contested(mine, others)
@@ -55,10 +55,17 @@ class HostRoom:
     instances: int
 
 
-def when_empty(hosts: Iterable[BookableHost], shape: Shape) -> list[HostRoom]:
-    """The hosts that match a shape and hold at least one instance when empty, sorted by name."""
+def when_empty(
+    hosts: Iterable[BookableHost], shape: Shape, project_id: str | None = None
+) -> list[HostRoom]:
+    """The hosts that match a shape and hold at least one instance when empty, sorted by name.
+
+    :param project_id: the project whose instances they are. None: any project.
+    """
     rooms = [
-        HostRoom(host, host.when_empty(shape.request)) for host in hosts if host.matches(shape)
+        HostRoom(host, host.when_empty(shape.request))
+        for host in hosts
+        if host.matches(shape, project_id)
     ]
     return sorted((r for r in rooms if r.instances), key=lambda r: (r.host.name, r.host.id))
 
@@ -140,7 +147,7 @@ def limits(host: BookableHost, shape: Shape) -> HostLimits:
         groups = shape.request.suffixed or shape.request.groups
         classes = sorted({cls for group in groups for cls, _ in group.resources})
         found.append(HostLimit(LimitKind.GROUPS, ", ".join(classes), alone))
-    instances = alone if host.matches(shape) else 0
+    instances = alone if host.matches(shape, None) else 0
     return HostLimits(host, instances, tuple(sorted(found, key=lambda limit: limit.instances)))
 
 

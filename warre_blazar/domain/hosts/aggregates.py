@@ -6,6 +6,10 @@ The rules are those of Nova 34:
   (``nova/scheduler/filters/aggregate_instance_extra_specs.py`` and ``extra_specs_ops.py``).
 * The pre-filter for isolated aggregates leaves out aggregates that require a trait which the server
   doesn't require (``isolate_aggregates`` in ``nova/scheduler/request_filter.py``).
+* AggregateMultiTenancyIsolation keeps projects off hosts whose aggregates name only other projects
+  (``nova/scheduler/filters/aggregate_multitenancy_isolation.py``).
+* The pre-filter for tenants' aggregates keeps a project on the hosts of the aggregates that are its
+  own (``require_tenant_aggregate`` in ``nova/scheduler/request_filter.py``).
 
 Only aggregates of the site count, not those of reservations, and not Blazar's freepool.
 """
@@ -16,7 +20,7 @@ import functools
 import json
 import operator
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Self
 
 from warre_blazar.domain.running.backing_names import PROJECT_KEY
@@ -30,6 +34,8 @@ class AggregateRule(enum.StrEnum):
 
     EXTRA_SPECS = "extra_specs"
     ISOLATION = "isolation"
+    TENANT_ISOLATION = "tenant_isolation"
+    TENANT_LIMIT = "tenant_limit"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,12 +49,22 @@ class HostAggregates:
     isolating: frozenset[str] = frozenset()
     #: Whether extra specs are compared with ``values``.
     is_compared: bool = True
+    #: The projects whose servers may be on the host. None: all projects but the strangers.
+    tenants: frozenset[str] | None = None
+    #: Projects whose servers may only be on other hosts.
+    strangers: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, metadata: Iterable[Mapping[str, str]], rules: Collection[AggregateRule]) -> Self:
+    def of(
+        cls,
+        metadata: Sequence[Mapping[str, str]],
+        rules: Collection[AggregateRule],
+        confined: frozenset[str] = frozenset(),
+    ) -> Self:
         """What aggregates with these metadata say.
 
         :param rules: the rules that are on in Nova.
+        :param confined: all projects that have aggregates of their own.
         """
         values: dict[str, set[str]] = defaultdict(set)
         isolating = set()
@@ -57,11 +73,32 @@ class HostAggregates:
                 values[key].update(part.strip() for part in text.split(","))
                 if key.startswith(_TRAIT_PREFIX) and text == "required":
                     isolating.add(key.removeprefix(_TRAIT_PREFIX))
+        named = [found for key, found in values.items() if key.startswith(PROJECT_KEY)]
+        is_closed = bool(named) and AggregateRule.TENANT_ISOLATION in rules
+        is_limited = AggregateRule.TENANT_LIMIT in rules
         return cls(
             {key: frozenset(found) for key, found in values.items()},
             frozenset(isolating if AggregateRule.ISOLATION in rules else ()),
             AggregateRule.EXTRA_SPECS in rules,
+            frozenset().union(*named) if is_closed else None,
+            confined.difference(_owners(metadata)) if is_limited else frozenset(),
         )
+
+    def admit_project(self, project_id: str | None) -> bool:
+        """Whether Nova lets a project's servers on the host.
+
+        :param project_id: None: whether it lets those of any project there.
+        """
+        if project_id is None:
+            return True
+        return project_id not in self.strangers and (
+            self.tenants is None or project_id in self.tenants
+        )
+
+    @property
+    def tells_projects_apart(self) -> bool:
+        """Whether the host is for some projects only."""
+        return self.tenants is not None or bool(self.strangers)
 
     def admit(self, wanted: Iterable[tuple[str, str]], required: Collection[str]) -> bool:
         """Whether Nova lets servers on the host.
@@ -83,11 +120,17 @@ class HostAggregates:
 
     def to_text(self) -> str:
         """The value as JSON. Equal values give equal texts."""
+        projects = {
+            "tenants": None if self.tenants is None else sorted(self.tenants),
+            "strangers": sorted(self.strangers),
+        }
         return json.dumps(
             {
                 "values": {key: sorted(found) for key, found in self.values.items()},
                 "isolating": sorted(self.isolating),
                 "is_compared": self.is_compared,
+                # Left out for all projects, so that texts from before these keys stay equal.
+                **(projects if self.tells_projects_apart else {}),
             },
             sort_keys=True,
         )
@@ -101,6 +144,8 @@ class HostAggregates:
             {key: frozenset(found) for key, found in read["values"].items()},
             frozenset(read["isolating"]),
             read["is_compared"],
+            None if read.get("tenants") is None else frozenset(read["tenants"]),
+            frozenset(read.get("strangers", ())),
         )
 
 
@@ -121,7 +166,7 @@ class SiteAggregates:
         :param service_name: the host's name in Nova's aggregates.
         """
         own = [each.metadata for each in self.aggregates if service_name in each.hosts]
-        return HostAggregates.of(own, self.rules)
+        return HostAggregates.of(own, self.rules, self.confined)
 
     def unknown(self, wanted: Iterable[tuple[str, str]]) -> list[str]:
         """The keys among ``wanted`` that no aggregate has, so that no server could ever boot."""
@@ -130,21 +175,25 @@ class SiteAggregates:
         known = {key for each in self.aggregates for key in each.metadata}
         return [key for key, _ in wanted if key not in known]
 
-    @property
+    @functools.cached_property
     def confined(self) -> frozenset[str]:
-        """The projects whose servers Nova may keep on the hosts of their aggregates.
+        """The projects whose servers Nova may keep on the hosts of their aggregates."""
+        return _owners(each.metadata for each in self.aggregates)
 
-        If Nova limits projects to aggregates, it looks for aggregates in which a key that begins
-        with ``filter_tenant_id`` has the id of the project as its whole value
-        (``require_tenant_aggregate`` in ``nova/scheduler/request_filter.py``).
-        """
-        named = {
-            value.strip()
-            for each in self.aggregates
-            for key, value in each.metadata.items()
-            if key.startswith(PROJECT_KEY)
-        }
-        return frozenset(named - {""})
+
+def _owners(metadata: Iterable[Mapping[str, str]]) -> frozenset[str]:
+    """The projects to which aggregates belong, if Nova limits projects to aggregates.
+
+    In an aggregate of a project, a key that begins with ``filter_tenant_id`` has the project's id
+    as its whole value.
+    """
+    named = {
+        value.strip()
+        for each in metadata
+        for key, value in each.items()
+        if key.startswith(PROJECT_KEY)
+    }
+    return frozenset(named - {""})
 
 
 def _satisfied(wanted: str, values: Collection[str]) -> bool:

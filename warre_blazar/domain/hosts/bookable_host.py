@@ -46,11 +46,15 @@ class BookableHost:
         """Whether a maintenance window closes the host for all of a span."""
         return any(holding.span.contains(span) for holding in self.closed)
 
-    def matches(self, shape: Shape) -> bool:
-        """Whether a shape's instances may be on the host, if there is room.
+    def matches(self, shape: Shape, project_id: str | None) -> bool:
+        """Whether a project's instances of a shape may be on the host, if there is room.
 
         The zone, the aggregates, the traits and the properties of the host decide.
+
+        :param project_id: None: whether those of any project may be there.
         """
+        if not self.aggregates.admit_project(project_id):
+            return False
         if shape.availability_zone and shape.availability_zone != self.availability_zone:
             return False
         if not self.aggregates.admit(shape.aggregate_specs, shape.request.required_traits):

@@ -96,18 +96,27 @@ class Supply:
     #: The ids of the reservable hosts about whose providers nothing is stored.
     unread: Collection[str] = ()
 
-    def matching(self, shape: Shape) -> HostGroup:
-        """The hosts that match a shape. Shapes that the same hosts match share one group."""
-        group = self._matching.get(shape.host_conditions)
+    def matching(self, shape: Shape, project_id: str | None) -> HostGroup:
+        """The hosts that match a shape, for a project; None: for any project.
+
+        Shapes and projects that the same hosts match share one group.
+        """
+        project_id = project_id if self._tells_projects_apart else None
+        key = shape.host_conditions, project_id
+        group = self._matching.get(key)
         if group is None:
-            hosts = tuple(host for host in self.hosts if host.matches(shape))
+            hosts = tuple(host for host in self.hosts if host.matches(shape, project_id))
             group = self._groups.setdefault(tuple(host.id for host in hosts), HostGroup(hosts))
-            self._matching[shape.host_conditions] = group
+            self._matching[key] = group
         return group
 
     @functools.cached_property
+    def _tells_projects_apart(self) -> bool:
+        return any(host.aggregates.tells_projects_apart for host in self.hosts)
+
+    @functools.cached_property
     def _matching(self) -> dict[Hashable, HostGroup]:
-        """The groups that were asked for, by all in a shape on which ``Host.matches`` depends."""
+        """The groups that were asked for, by all on which ``BookableHost.matches`` depends."""
         return {}
 
     @functools.cached_property
@@ -280,11 +289,11 @@ class FreeTime:
 
     @functools.cached_property
     def _group(self) -> HostGroup:
-        own, shape = self._own, self._shape
+        own, shape, project_id = self._own, self._shape, self._question.project_id
         if own is None:
-            return self._supply.matching(shape)
+            return self._supply.matching(shape, project_id)
         staying = own.staying or ()
-        hosts = [h for h in self._supply.hosts if h.id in staying or h.matches(shape)]
+        hosts = [h for h in self._supply.hosts if h.id in staying or h.matches(shape, project_id)]
         return HostGroup(host.without(own.reservation.reservation_id) for host in hosts)
 
     @functools.cached_property

@@ -258,7 +258,9 @@ def _decide(
         refusals.append(exceptions.InMaintenance())
     booked = finding_room.booked_by(db, flavor, request.project_id, span)
     refusals += booking_rules.project_terms(flavor, booked, span, request.count)
-    need = finding_room.Need(flavor.shape, request.count, span, request.affinity)
+    need = finding_room.Need(
+        request.project_id, flavor.shape, request.count, span, request.affinity
+    )
     room = finding_room.Room(db, flavor, need, conditions)
     place, lacking = room.find()
     refusals += lacking

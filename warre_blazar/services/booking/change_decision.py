@@ -109,7 +109,9 @@ def decide(
     if not (grows or with_most):
         return outcome
     flavor = flavor_of(db, reservation)
-    need = finding_room.Need(reservation.shape, change.count, span, reservation.affinity)
+    need = finding_room.Need(
+        reservation.project_id, reservation.shape, change.count, span, reservation.affinity
+    )
     present = finding_room.PresentPlace(reservation, held, stays, change.at_once)
     room = finding_room.Room(db, flavor, need, change.conditions, present)
     booked = finding_room.booked_by(

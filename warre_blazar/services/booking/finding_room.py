@@ -28,6 +28,7 @@ from warre_blazar.services.moves.making_room import PlacedAgain
 class Need:
     """What a booking needs: hosts for some instances of a shape, for a span of time."""
 
+    project_id: str
     shape: Shape
     #: The number of instances.
     count: int
@@ -131,14 +132,14 @@ class Room:
         # dates later or never.
         is_held = self._own is not None and not (present and present.at_once)
         self._held_window = self._own.span.padded(cleaning) if self._own and is_held else None
+        staying = present.hosts if present and present.stays else ()
         booked = allocations.booked_hosts(
             db,
             flavor.id,
-            need.shape,
+            lambda host: host.id in staying or host.matches(need.shape, need.project_id),
             placing.around(self._window).hull(self._held_window or self._window),
             cleaning,
             conditions.device_rules,
-            also=present.hosts if present and present.stays else (),
         )
         self._claims = booked.claims
         self._matching = booked.hosts
@@ -175,7 +176,7 @@ class Room:
     def _after_placing_again(self) -> Place | None:
         """Find hosts for the booking by placing other reservations again."""
         present, wanted = self._present, self._wanted(self._need.count)
-        among = None if present and present.stays else self._need.shape
+        among = None if present and present.stays else self._ids
         own = self._own.reservation_id if self._own else None
         made = making_room.find(self._db, wanted, self._conditions, among, own=own)
         if made is None:
@@ -190,7 +191,7 @@ class Room:
             self._need.count,
             len(self._matching),
             registered=bool(self._matching) or reservable_hosts.is_any_registered(self._db),
-            closed=len(capacity.when_empty(closed, shape)),
+            closed=len(capacity.when_empty(closed, shape, self._need.project_id)),
         )
 
     @searches.uncollected()
@@ -207,11 +208,15 @@ class Room:
             if most >= free or not self._conditions.moves:
                 return most
             own = self._own.reservation_id if self._own else None
-            wanted, shape = self._wanted(free), self._need.shape
-            return making_room.most(self._db, wanted, shape, self._conditions, own=own, most=most)
+            wanted, among = self._wanted(free), self._ids
+            return making_room.most(self._db, wanted, among, self._conditions, own=own, most=most)
         held = self._present.hosts
         chosen, _ = self._choose(min(free, sum(held.values())))
         return sum(min(chosen.get(host_id, 0), n) for host_id, n in held.items())
+
+    @property
+    def _ids(self) -> frozenset[str]:
+        return frozenset(host.id for host in self._matching)
 
     @staticmethod
     def _fits_empty(refusals: Sequence[exceptions.WarreError]) -> bool:

@@ -167,7 +167,7 @@ def survey() -> Survey:
     with session.reader() as db:
         all_hosts = reservable_hosts.empty(db)
         active = [f for f in flavors.every(db) if f.active]
-    unmatched = [f for f in active if not any(host.matches(f.shape) for host in all_hosts)]
+    unmatched = [f for f in active if not any(h.matches(f.shape, None) for h in all_hosts)]
     held = {f.id: sum(r.instances for r in capacity.when_empty(all_hosts, f.shape)) for f in active}
     overpromised = [(f, held[f.id]) for f in active if f not in unmatched and f.slots > held[f.id]]
     return Survey(all_hosts, unmatched, overpromised)

@@ -2,7 +2,7 @@
 
 import dataclasses
 import datetime
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from sqlalchemy.orm import Session
@@ -59,15 +59,15 @@ def find(
     db: Session,
     wanted: Wanted,
     conditions: BookingConditions,
-    among: Shape | Collection[str] | None,
+    among: frozenset[str] | None,
     *,
     own: str | None = None,
     stays: str | None = None,
 ) -> MadeRoom | None:
     """Find out which reservations to move so that instances fit.
 
-    :param among: the hosts that the instances may have: those that match a shape, or those with
-        these ids. None: they must stay on the hosts where they are (``wanted.preferred``).
+    :param among: the ids of the hosts that the instances may have. None: they must stay on the
+        hosts where they are (``wanted.preferred``).
     :param own: the id of the reservation that gets the instances. What it holds is left out.
     :param stays: the id of a reservation that isn't moved, although it hasn't begun.
     :returns: None if nothing was found within the limits.
@@ -75,18 +75,14 @@ def find(
     if conditions.moves < 1:
         return None
     site = _read(db, conditions, own, stays)
-    if among is None:
-        found = site.room.keep(wanted)
-    else:
-        ids = site.matching.ids(among) if isinstance(among, Shape) else among
-        found = site.room.place(wanted, ids)
+    found = site.room.keep(wanted) if among is None else site.room.place(wanted, among)
     return None if found is None else _made(db, site, found, conditions.cleaning)
 
 
 def most(
     db: Session,
     wanted: Wanted,
-    shape: Shape,
+    among: frozenset[str],
     conditions: BookingConditions,
     *,
     own: str | None,
@@ -94,15 +90,15 @@ def most(
 ) -> int:
     """The largest number of instances, at most ``wanted.count``, that fit at a time.
 
-    :param own: as in ``find``.
+    :param among, own: as in ``find``.
     :param most: how many fit without moves.
     """
     if len(wanted.spans) > 1:
         return most
     (span,) = wanted.spans
     site = _read(db, conditions, own)
-    among, affinity = site.matching.ids(shape), wanted.packing.affinity
-    return site.room.most(shape.request, among, span, span, affinity, most, wanted.count)
+    request, affinity = wanted.request, wanted.packing.affinity
+    return site.room.most(request, among, span, span, affinity, most, wanted.count)
 
 
 def room(
@@ -138,7 +134,6 @@ class _Site(NamedTuple):
     #: By reservation id.
     held: Mapping[str, "_Held"]
     unbegun: Mapping[str, Unbegun]
-    matching: "_Matching"
     room: RoomByMoves
 
 
@@ -173,16 +168,14 @@ def _site(
             each.shape.request,
             there.span,
             there.hosts,
-            matching.ids(each.shape),
+            matching.ids(each.shape, each.project_id),
             each.affinity,
         )
         for reservation_id, each in unbegun.items()
         # Instances on failed hosts are left to healing.
         if (there := held.get(reservation_id)) and sum(there.hosts.values()) == each.instance_count
     ]
-    return _Site(
-        reservable, held, unbegun, matching, RoomByMoves(reservable, found, MoveLimits(moves))
-    )
+    return _Site(reservable, held, unbegun, RoomByMoves(reservable, found, MoveLimits(moves)))
 
 
 def _made(db: Session, site: _Site, found: Rearrangement, cleaning: datetime.timedelta) -> MadeRoom:
@@ -227,11 +220,14 @@ class _Matching:
 
     def __init__(self, reservable: Sequence[BookableHost]) -> None:
         self._reservable = reservable
-        self._known: dict[int, frozenset[str]] = {}
+        self._known: dict[tuple[int, str | None], frozenset[str]] = {}
+        #: Where no host is for some projects only, all projects share what matches a shape.
+        self._by_project = any(host.aggregates.tells_projects_apart for host in reservable)
 
-    def ids(self, shape: Shape) -> frozenset[str]:
-        ids = self._known.get(id(shape))
+    def ids(self, shape: Shape, project_id: str) -> frozenset[str]:
+        project = project_id if self._by_project else None
+        ids = self._known.get((id(shape), project))
         if ids is None:
-            matching = (host.id for host in self._reservable if host.matches(shape))
-            ids = self._known[id(shape)] = frozenset(matching)
+            matching = (host.id for host in self._reservable if host.matches(shape, project))
+            ids = self._known[id(shape), project] = frozenset(matching)
         return ids

@@ -308,7 +308,7 @@ def _elsewhere(
     booked = allocations.booked_hosts(
         db,
         reservation.flavor_id,
-        reservation.shape,
+        lambda host: host.matches(reservation.shape, reservation.project_id),
         placing.around(first).hull(last),
         conditions.cleaning,
         conditions.device_rules,
@@ -336,7 +336,7 @@ def _elsewhere(
     )
     chosen, room = placing.choose(candidates, wanted, complete)
     if room < count:
-        among, stays = [host.id for host in candidates], reservation.reservation_id
+        among, stays = frozenset(h.id for h in candidates), reservation.reservation_id
         made = making_room.find(db, wanted, conditions, among, stays=stays)
         if made:
             return _Place(made.hosts, made.chosen, len(candidates), taken, made.placed_again)

@@ -172,7 +172,7 @@ class _Bookings:
         cleaned = [self._cleaned(host) for host in self.hosts if host.id in open_ids]
         #: By flavor id, the ids of the hosts where the flavor's instances may be.
         self._matching = {
-            flavor.id: {host.id for host in cleaned if host.matches(flavor.shape)}
+            flavor.id: {host.id for host in cleaned if host.matches(flavor.shape, None)}
             for flavor in offered
         }
         complete = self._contested(db, cleaned, offered, rules)

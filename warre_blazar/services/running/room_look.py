@@ -166,7 +166,8 @@ def elsewhere(reservation_id: str, moment: datetime.datetime) -> dict[str, int]:
         reservation = reservations.find(db, reservation_id)
         if reservation is None:
             return {}
-        hosts = [h for h in reservable_hosts.empty(db) if h.matches(reservation.shape)]
+        shape, project_id = reservation.shape, reservation.project_id
+        hosts = [h for h in reservable_hosts.empty(db) if h.matches(shape, project_id)]
         ids = [host.id for host in hosts]
         held = allocations.holdings_of(db, ids, without=reservation_id)
     request = reservation.shape.request

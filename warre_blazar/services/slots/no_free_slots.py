@@ -57,11 +57,13 @@ def _by_terms(flavor: Flavor, question: Question) -> Said | None:
 
 def _by_amount(db: Session, flavor: Flavor, question: Question) -> Said | None:
     """The reason if ``question.count`` instances can't be booked even on empty hosts, or None."""
-    matching = [host for host in reservable_hosts.empty(db) if host.matches(flavor.shape)]
-    rooms = [host.when_empty(flavor.shape.request) for host in matching]
+    shape, project_id = flavor.shape, question.project_id
+    matching = [host for host in reservable_hosts.empty(db) if host.matches(shape, project_id)]
+    rooms = [host.when_empty(shape.request) for host in matching]
     count = question.count
     if not any(rooms):
-        closed = len(capacity.when_empty(reservable_hosts.empty(db, closed=True), flavor.shape))
+        others = reservable_hosts.empty(db, closed=True)
+        closed = len(capacity.when_empty(others, shape, project_id))
         if closed:
             entry = reasons.HOST_CLOSED if closed == 1 else reasons.HOSTS_CLOSED
             return entry(matching=len(matching), closed=closed)

@@ -20,20 +20,20 @@ from warre_blazar.services.moves import making_room
 def of_flavor(db: Session, flavor: Flavor, question: Question, span: Span) -> Supply:
     """What decides when one flavor can be booked within a span.
 
-    Hosts that don't match the flavor are left out.
+    Hosts that don't match the flavor for the project are left out.
     """
     if question.moves:
         return of_flavors(db, [flavor], question, span)
     own = question.own
     shape = own.reservation.shape if own else flavor.shape
+    staying = (own.staying if own else None) or ()
     booked = allocations.booked_hosts(
         db,
         flavor.id,
-        shape,
+        lambda host: host.id in staying or host.matches(shape, question.project_id),
         span.padded(question.cleaning),
         question.cleaning,
         question.device_rules,
-        also=(own.staying if own else None) or (),
     )
     return Supply(
         _completed(db, [shape.request], booked.hosts, question),

@@ -242,7 +242,9 @@ class _RoomForWaits:
 
     def _fits(self, flavor: Flavor, wait: Wait) -> bool:
         question = _question(wait, wait.window, self._now, self._conditions)
-        key = (flavor.id, question.count, question.least, question.window, question.affinity)
+        # Projects for which the same hosts match share an answer.
+        hosts = id(self._supply.matching(flavor.shape, wait.project_id))
+        key = (flavor.id, hosts, question.count, question.least, question.window, question.affinity)
         if key not in self._known:
             if self._supply.vacating:
                 self._supply.vacating.renew()

@@ -1,6 +1,10 @@
 """Shapes are matched with the aggregates of hosts as Nova's scheduler does it."""
 
+import itertools
+
+import hypothesis
 import pytest
+from hypothesis import strategies as st
 
 from warre_blazar.domain.flavors import nova_requests
 from warre_blazar.domain.hosts.aggregates import AggregateRule, HostAggregates, SiteAggregates
@@ -90,18 +94,21 @@ def test_isolated_host_fits_shapes_that_require_all_its_traits(required, expecte
 
 @pytest.mark.parametrize("rule", sorted(ALL))
 def test_rule_that_is_off_decides_nothing(rule):
-    host = HostAggregates.of([{"trait:A": "required"}], ALL - {rule})
+    metadata = [{"trait:A": "required", "filter_tenant_id": "alpha,beta"}]
+    host = HostAggregates.of(metadata, ALL - {rule}, frozenset({"beta"}))
     decides = {
         AggregateRule.EXTRA_SPECS: host.lacks(("ssd", "true")),
         AggregateRule.ISOLATION: not host.admit((), ()),
+        AggregateRule.TENANT_ISOLATION: not host.admit_project("gamma"),
+        AggregateRule.TENANT_LIMIT: not host.admit_project("beta"),
     }
     assert decides == {each: each is not rule for each in AggregateRule}
 
 
 def test_text_is_read_back():
-    metadata = [SSD, {"trait:A": "required"}]
-    for rules in (ALL, frozenset()):
-        host = HostAggregates.of(metadata, rules)
+    for tenants, rules in itertools.product(({}, {"filter_tenant_id": "a, b"}), (ALL, ())):
+        metadata = [SSD, {"trait:A": "required"}, tenants]
+        host = HostAggregates.of(metadata, rules, frozenset({"c"}))
         assert HostAggregates.from_text(host.to_text()) == host
 
 
@@ -121,6 +128,52 @@ SITE = SiteAggregates(
 def test_host_has_what_its_aggregates_say():
     assert SITE.of_host("a").facts == {"ssd=true", "net=fast"}
     assert SITE.of_host("d") == HostAggregates()
+
+
+PROJECTS = ("alpha", "beta", "gamma")
+METADATA = st.dictionaries(
+    st.sampled_from(["filter_tenant_id", "filter_tenant_id_2", "owner"]),
+    st.sampled_from(["", *PROJECTS, "alpha,beta", "beta, gamma"]),
+    max_size=2,
+)
+AGGREGATES = st.lists(st.builds(aggregate, st.sets(st.sampled_from("abc")), METADATA), max_size=4)
+
+
+def is_isolated(aggregates, host, project):
+    """What AggregateMultiTenancyIsolation decides."""
+    named = {
+        each.strip()
+        for known in aggregates
+        if host in known.hosts
+        for key, value in known.metadata.items()
+        if key.startswith("filter_tenant_id")
+        for each in value.split(",")
+    }
+    return bool(named) and project not in named
+
+
+def is_limited(aggregates, host, project):
+    """What the pre-filter for tenants' aggregates decides."""
+    own = [
+        known
+        for known in aggregates
+        for key, value in known.metadata.items()
+        if key.startswith("filter_tenant_id") and value == project
+    ]
+    return bool(own) and not any(host in known.hosts for known in own)
+
+
+@hypothesis.settings(deadline=None, derandomize=True)
+@hypothesis.given(AGGREGATES, st.sets(st.sampled_from(sorted(ALL))))
+def test_projects_are_kept_off_hosts_as_by_nova(aggregates, rules):
+    site = SiteAggregates(tuple(aggregates), frozenset(rules))
+    for host, project in itertools.product("abc", PROJECTS):
+        expected = not (
+            (AggregateRule.TENANT_ISOLATION in rules and is_isolated(aggregates, host, project))
+            or (AggregateRule.TENANT_LIMIT in rules and is_limited(aggregates, host, project))
+        )
+        assert site.of_host(host).admit_project(project) is expected
+        assert site.of_host(host).admit_project(None)
 
 
 def test_keys_that_no_aggregate_has_are_unknown():

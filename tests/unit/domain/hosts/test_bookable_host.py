@@ -346,11 +346,11 @@ def test_takes(amount, takes):
 )
 def test_matches(wanted, matches):
     one = host(properties={"gpu": "a100"}, traits=frozenset({"HW_GPU"}))
-    assert one.matches(shape(**wanted)) is matches
+    assert one.matches(shape(**wanted), None) is matches
 
 
 def test_a_host_without_a_zone_is_in_none():
-    assert not host(availability_zone=None).matches(shape(availability_zone="nova"))
+    assert not host(availability_zone=None).matches(shape(availability_zone="nova"), None)
 
 
 @pytest.mark.parametrize(

@@ -98,10 +98,10 @@ def test_shapes_that_the_same_hosts_match_share_a_group():
     supply = Supply([host(1), gpu], {}, {})
     anywhere, zoned = SHAPES[0], dataclasses.replace(SHAPES[0], availability_zone="gpu")
     fast = dataclasses.replace(SHAPES[0], extra_specs={"trait:CUSTOM_FAST": "required"})
-    assert [h.id for h in supply.matching(anywhere).hosts] == ["id1", "id2"]
-    assert supply.matching(SHAPES[-1]) is supply.matching(anywhere)
-    assert [h.id for h in supply.matching(zoned).hosts] == ["id2"]
-    assert supply.matching(fast) is supply.matching(zoned)
+    assert [h.id for h in supply.matching(anywhere, None).hosts] == ["id1", "id2"]
+    assert supply.matching(SHAPES[-1], None) is supply.matching(anywhere, None)
+    assert [h.id for h in supply.matching(zoned, None).hosts] == ["id2"]
+    assert supply.matching(fast, None) is supply.matching(zoned, None)
 
 
 def test_devices_are_counted_for_each_host_by_itself():
