@@ -81,6 +81,20 @@ def test_unconfirmed_resize_to_an_ordinary_flavor_is_confirmed_at_the_end(site: 
     assert nova_flavor(site.first) not in site.cloud.nova.flavors
 
 
+def test_unconfirmed_resize_on_the_same_host_is_confirmed_at_the_end(cloud: Cloud):
+    """With ``allow_resize_to_same_host``, the migration's source is where the server is now."""
+    world.add_host(cloud, "a", vcpus=4)
+    first, second = (booked(world.add_flavor(name=n, vcpu=2)) for n in ("first", "second"))
+    manager = Manager()
+    manager.run(SPAN.start)
+    server = cloud.nova.boot(nova_flavor(first), world.PROJECT, host="a")
+    migration = cloud.nova.move(server, "a", nova_flavor(second))
+    world.finish(first)
+    assert cloud.nova.migrations[migration]["status"] == "confirmed"
+    assert cloud.nova.servers[server]["flavor"] == nova_flavor(second)
+    assert nova_flavor(first) not in cloud.nova.flavors
+
+
 def test_unconfirmed_cold_migration_within_a_reservation_goes_with_its_server(cloud: Cloud):
     for name in ("a", "b"):
         world.add_host(cloud, name, vcpus=2)
@@ -89,6 +103,24 @@ def test_unconfirmed_cold_migration_within_a_reservation_goes_with_its_server(cl
     manager.run(SPAN.start)
     server = cloud.nova.boot(nova_flavor(lease), world.PROJECT, host="a")
     cloud.nova.move(server, "b")
+    manager.run(SPAN.end)
+    assert state(lease) == OVER
+    assert cloud.is_clean()
+    assert cloud.placement.allocations == {}
+
+
+def test_evacuated_server_leaves_nothing_on_the_host_that_never_came_back(cloud: Cloud):
+    for name in ("a", "b"):
+        world.add_host(cloud, name, vcpus=2)
+    lease = world.book(world.request(world.add_flavor(slots=2, vcpu=2), SPAN, 2))
+    manager = Manager()
+    manager.run(SPAN.start)
+    server = cloud.nova.boot(nova_flavor(lease), world.PROJECT, host="a")
+    migration = cloud.nova.move(server, "b")
+    cloud.nova.migrations[migration] |= {"status": "done", "migration_type": "evacuation"}
+    # Until nova-compute runs on the failed host again, the server itself holds room on both.
+    cloud.placement.allocations[server] |= cloud.placement.allocations.pop(migration)
+    cloud.nova.servers[server]["status"] = "ACTIVE"
     manager.run(SPAN.end)
     assert state(lease) == OVER
     assert cloud.is_clean()

@@ -259,6 +259,34 @@ def test_operator_is_told_once_and_the_reason_goes_away(manager: Manager, cloud:
     assert requests(cloud, lambda: reconcile(manager)) == []
 
 
+@pytest.mark.parametrize(
+    ("cls", "less"),
+    [
+        ("VCPU", {"allocation_ratio": 0.5}),
+        ("MEMORY_MB", {"total": 2048}),
+        ("DISK_GB", {"total": 20}),
+        ("MEMORY_MB", {"reserved": 63000}),
+    ],
+)
+def test_start_says_that_a_host_has_less_than_was_booked(
+    manager: Manager, cloud: Cloud, cls: str, less: dict[str, float]
+):
+    world.add_host(cloud, "a", vcpus=4)
+    lease = book(world.add_flavor(slots=2), 2)
+    host = cloud.placement.named("a")
+    assert host is not None
+    has = host["inventories"]
+    usual = has[cls]
+    has[cls] = {**usual, **less}
+    start(manager)
+    boot(cloud, lease, "a")
+    assert reason(lease) == "1 of 2 places can't be used yet: the operator was told"
+    has[cls] = usual
+    reconcile(manager)
+    assert reason(lease) is None
+    boot(cloud, lease, "a")
+
+
 def test_notification_names_who_is_in_the_way(
     manager: Manager, cloud: Cloud, monkeypatch: pytest.MonkeyPatch
 ):
