@@ -23,6 +23,7 @@ from warre_blazar.db.running import backings
 from warre_blazar.domain.audit.differences import DifferenceKind, Needs
 from warre_blazar.domain.running import backing_names
 from warre_blazar.services.audit import Audit, Result, looking
+from warre_blazar.services.hosts import host_refresh
 from warre_blazar.services.maintenance import maintenance_windows
 from warre_blazar.services.running import backing
 
@@ -427,6 +428,17 @@ def host_has_failed(scene: Scene) -> None:
         db_api.host_update(host["id"], {"reservable": False})
 
 
+def isolated_host(scene: Scene) -> None:
+    """An operator has put all hosts into an aggregate that requires a trait."""
+    scene.cloud.nova.aggregates[999] = {
+        "id": 999,
+        "name": "licensed",
+        "hosts": ["a", "b"],
+        "metadata": {"trait:CUSTOM_LICENSED": "required"},
+    }
+    host_refresh.refresh()
+
+
 def stock_lease_without_its_trust(scene: Scene) -> None:
     stock = world.add_lease(world.hours(5, 6), resource_type="physical:host")
     world.write_lease(stock.id, {"trust_id": "gone", "status": "PENDING"})
@@ -449,6 +461,7 @@ PERSONAL = {
     host_is_overbooked: {DifferenceKind.HOST_SHRANK, DifferenceKind.HOST_OVERSOLD},
     provider_is_gone: {DifferenceKind.HOST_GONE},
     host_has_failed: {DifferenceKind.HOST_NOT_RESERVABLE},
+    isolated_host: {DifferenceKind.HOST_UNLIKE},
     stock_lease_without_its_trust: {DifferenceKind.TRUST_GONE},
 }
 

@@ -193,6 +193,12 @@ class DifferenceKind(enum.Enum):
         "Make the host reservable again, or move the reservation.",
         Needs.PERSON,
     )
+    HOST_UNLIKE = DifferenceRule(
+        "A reservation is on a host whose aggregates or traits have changed since, so that Nova "
+        "boots none of its servers there.",
+        "Undo the change, and run warre-blazar-manage host refresh. Or drain the host.",
+        Needs.PERSON,
+    )
     ROOM_TAKEN = DifferenceRule(
         "Somebody holds room on a reservable host without a reservation that is there now. Servers "
         "of reservations may get 'No valid host' there.",

@@ -1,7 +1,7 @@
 """Compares this package's tables and Blazar's tables with each other."""
 
 import datetime
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from warre_blazar import times
 from warre_blazar.domain.audit.differences import Difference, DifferenceKind
@@ -15,6 +15,7 @@ from warre_blazar.domain.audit.facts import (
     SeenLease,
 )
 from warre_blazar.domain.flavors.flavor import Shape
+from warre_blazar.domain.hosts.bookable_host import BookableHost
 from warre_blazar.domain.running import backing_names, lease_states
 from warre_blazar.domain.running.lease_states import Action
 from warre_blazar.domain.wording import counted
@@ -86,6 +87,25 @@ def compare_bookings(bookings: Iterable[Booking]) -> Iterator[Difference]:
                 text = f"{about} is on host {place.hypervisor}, which isn't reservable"
                 subject = f"{booking.reservation_id} {place.hypervisor}"
                 yield Difference(DifferenceKind.HOST_NOT_RESERVABLE, subject, text)
+
+
+def unlike_hosts(
+    bookings: Iterable[Booking], hosts: Mapping[str, BookableHost]
+) -> Iterator[Difference]:
+    """Find reservations on hosts where Nova boots none of their servers any more.
+
+    :param hosts: the hosts as they were last read, by id.
+    """
+    for booking in bookings:
+        for place in booking.places:
+            host = hosts.get(place.host_id)
+            if host and booking.shape and not host.admits(booking.shape):
+                text = (
+                    f"Reservation {booking.reservation_id} of lease {booking.lease_id} is on host "
+                    f"{place.hypervisor}, whose aggregates or traits don't fit its flavor any more"
+                )
+                subject = f"{booking.reservation_id} {place.hypervisor}"
+                yield Difference(DifferenceKind.HOST_UNLIKE, subject, text)
 
 
 def is_instance_row_right(booking: Booking) -> bool:

@@ -57,11 +57,13 @@ class BookableHost:
             return False
         if shape.availability_zone and shape.availability_zone != self.availability_zone:
             return False
-        if not self.aggregates.admit(shape.aggregate_specs, shape.request.required_traits):
-            return False
-        return host_properties.satisfied(shape.comparisons, self.properties) and self.has_traits(
-            shape.request
-        )
+        return host_properties.satisfied(shape.comparisons, self.properties) and self.admits(shape)
+
+    def admits(self, shape: Shape) -> bool:
+        """Whether Nova may boot servers of a shape on the host, by its aggregates and traits."""
+        return self.aggregates.admit(
+            shape.aggregate_specs, shape.request.required_traits
+        ) and self.has_traits(shape.request)
 
     def has_traits(self, request: PlacementRequest) -> bool:
         """Whether the host's providers have all required and no forbidden traits of a request.

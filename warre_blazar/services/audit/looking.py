@@ -77,11 +77,9 @@ def look(now: datetime.datetime, patience: _Patience, neighbors: StockTypes) -> 
     :raises oslo_db.exception.DBError: the database is unavailable, so nothing can be compared.
     """
     with session.reader() as db:
-        hosts, closed = (
-            [KnownHost.of(host) for host in reservable_hosts.empty(db, closed=is_closed)]
-            for is_closed in (False, True)
-        )
+        both = [reservable_hosts.empty(db, closed=is_closed) for is_closed in (False, True)]
         services = reservable_hosts.services(db)
+    hosts, closed = (list(map(KnownHost.of, read)) for read in both)
     away: dict[str, str] = {}
     with futures.ThreadPoolExecutor(3) as pool:
         nova_answer = pool.submit(_nova)
@@ -108,6 +106,7 @@ def look(now: datetime.datetime, patience: _Patience, neighbors: StockTypes) -> 
             *of_leases,
             *table_side.halted_leases(_halted(db, now, neighbors), neighbors.are_exact),
             *table_side.compare_bookings(bookings),
+            *table_side.unlike_hosts(bookings, {host.id: host for read in both for host in read}),
             *table_side.compare_promises(_stale_promises(db)),
             *table_side.booked_in_windows(_in_windows(db, now, busy)),
             *table_side.orphan_events(audit.orphan_event_count(db)),
