@@ -132,8 +132,8 @@ class Campaign:
             answer = fault.room.owner.ask("GET", f"/v2/reservations/{fault.room.id}/")
             if answer.status_code != 200 or answer.json()["status"] != "ACTIVE":
                 return "it is over"
-            if reason := answer.json()["status_reason"]:
-                return str(reason)
+            if reason := rooms.told(fault.room):
+                return reason
         return None
 
 

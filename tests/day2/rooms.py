@@ -101,10 +101,19 @@ def _fault(room: Room) -> Fault | None:
             failed.append(because)
     if not failed:
         return None
-    shown = world.show(room.owner, {"id": room.id})
-    if shown["status"] != "ACTIVE":
+    answer = room.owner.ask("GET", f"/v2/reservations/{room.id}/")
+    if answer.status_code != 200 or answer.json()["status"] != "ACTIVE":
         return None  # It has ended meanwhile.
-    return Fault(room, len(failed), failed[0], shown["status_reason"])
+    return Fault(room, len(failed), failed[0], told(room))
+
+
+def told(room: Room) -> str | None:
+    """Why a user can't use all places of a room, as the reservation says it. None: it doesn't."""
+    shown = room.owner.asks("GET", f"/v2/reservations/{room.id}/?detail=servers")
+    moved = [each["name"] for each in shown["servers"] or () if each["moved_out"]]
+    if moved:
+        return f"{moved} were moved out of it, which nobody has confirmed"
+    return shown["status_reason"]
 
 
 def _boot(room: Room) -> str | None:
