@@ -1,4 +1,4 @@
-"""Lets Blazar's v1 API create leases of this package without making a trust for them."""
+"""Lets Blazar's v1 API make trusts only for leases that need one, and say why it couldn't."""
 
 import types
 from typing import Any
@@ -7,6 +7,9 @@ import flask
 from blazar.utils import trusts
 
 from warre_blazar.domain.flavors.flavor import RESOURCE_TYPE
+from warre_blazar.errors import exceptions
+from warre_blazar.errors.blazar_errors import as_blazar
+from warre_blazar.openstack import keystone
 from warre_blazar.wsgi import lease_bodies
 
 #: Blazar's own function, which makes a trust in Keystone.
@@ -21,8 +24,15 @@ def register() -> None:
 
 
 def _trust_for_request() -> Any:
-    """The trust for what the present request creates. Its id is None for a lease of ours."""
+    """The trust for what the present request creates. Its id is None for a lease of ours.
+
+    :raises BlazarException: Keystone makes no trust. Blazar's own answer would be a 500.
+    """
     lease = flask.request.environ.get(lease_bodies.CHECKED) if flask.has_request_context() else None
     if lease and any(r["resource_type"] == RESOURCE_TYPE for r in lease["reservations"]):
         return _NONE
-    return _make_trust()
+    try:
+        with keystone.speaking_of("Keystone", "a trust for Blazar's user: "):
+            return _make_trust()
+    except exceptions.WarreError as error:
+        raise as_blazar(error) from error
