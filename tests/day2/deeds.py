@@ -1,5 +1,6 @@
 """What users and operators do to servers, hosts and flavors, and how each of it is undone."""
 
+import contextlib
 import dataclasses
 import random
 from collections.abc import Callable, Sequence
@@ -267,7 +268,14 @@ def take_host_from_aggregate(at: Place) -> Undo | None:
     aggregate = at.choice.choice(found)
     host = at.choice.choice(aggregate.hosts)
     compute.remove_host_from_aggregate(aggregate.id, host)
-    return lambda: compute.add_host_to_aggregate(aggregate.id, host)
+
+    def undo() -> None:
+        # The reservation is over, or a manager has put the host back.
+        gone = (openstack.exceptions.NotFoundException, openstack.exceptions.ConflictException)
+        with contextlib.suppress(*gone):
+            compute.add_host_to_aggregate(aggregate.id, host)
+
+    return undo
 
 
 USERS = (
