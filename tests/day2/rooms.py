@@ -88,11 +88,12 @@ def running(people: Sequence[Person]) -> list[Room]:
 def faults(people: Sequence[Person]) -> tuple[int, list[Fault]]:
     """Boot a server in each empty place. Return the number of rooms, and what doesn't boot."""
     rooms = running(people)
-    found = at_once([lambda room=room: _fault(room) for room in rooms], _AT_ONCE) if rooms else []
-    return len(rooms), [fault for fault in found if fault]
+    found = at_once([lambda room=room: fault(room) for room in rooms], _AT_ONCE) if rooms else []
+    return len(rooms), [each for each in found if each]
 
 
-def _fault(room: Room) -> Fault | None:
+def fault(room: Room) -> Fault | None:
+    """Boot a server in each empty place of a room. Return what doesn't boot."""
     held = [server for server in room.servers() if server.status not in _AWAY]
     empty = room.places - len(held)
     failed = []
