@@ -28,7 +28,7 @@ from warre_blazar.db.running import backings, executions
 from warre_blazar.domain.running import backing_names
 from warre_blazar.errors import exceptions
 from warre_blazar.plugins.flavor_slot import FlavorSlotPlugin
-from warre_blazar.services.booking import admission, changing
+from warre_blazar.services.booking import admission, changing, lookup
 from warre_blazar.services.moves import failed_hosts
 from warre_blazar.services.running import backing
 
@@ -47,6 +47,10 @@ def pair(cloud: Cloud) -> tuple[str, str]:
 @pytest.fixture
 def flavor(pair):
     return world.add_flavor(slots=9)
+
+
+def reason(lease: world.Lease) -> str | None:
+    return lookup.get(lease.reservation_id, None)[0].status_reason
 
 
 def test_unbegun_reservation_moves_where_there_is_room(database: sa.Engine, pair, flavor):
@@ -215,6 +219,10 @@ def test_running_reservation_without_room_keeps_its_host(cloud: Cloud, pair, run
     assert hosts_of(running) == {a: 2}
     assert flags(running) == MISSING
     assert offered(cloud, running) == {"blazar_a": 2}
+    assert reason(running) == "2 of 2 places can't be used yet: the operator was told"
+    recover(a)
+    heal()
+    assert (flags(running), reason(running)) == (WELL, None)
 
 
 def test_running_reservation_needs_no_room_in_the_past(pair, flavor):

@@ -20,6 +20,7 @@ from oslo_log import log as logging
 from oslo_utils import timeutils
 from sqlalchemy.orm import Session
 
+from warre_blazar import texts
 from warre_blazar.db import flavors, generations, session
 from warre_blazar.db.booking import instance_reservations, reservations
 from warre_blazar.db.hosts import allocations, host_marks
@@ -405,7 +406,7 @@ def _flags(db: Session, case: _Case, place: _Place, chosen: Mapping[str, int]) -
         for host_id, unusable in case.unusable.items()
     )
     if missing or reservation.missing_resources:
-        _note_missing(db, reservation.reservation_id, missing)
+        _note_missing(db, case, missing)
     is_changed = reservation.resources_changed or (case.is_running and bool(place.chosen))
     return _Flags(missing > 0, is_changed)
 
@@ -418,13 +419,22 @@ def _write_flags(db: Session, case: _Case, flags: _Flags) -> None:
     failed_hosts.set_flags(db, case.lease, reservation_id, **flags._asdict())
 
 
-def _note_missing(db: Session, reservation_id: str, missing: int) -> None:
-    """Note in a reservation's log how many instances are on failed hosts, if that has changed."""
-    before = changes.missing_instances(db, reservation_id)
-    if before != missing:
-        values = ({MISSING_INSTANCES: number} for number in (before, missing))
-        noted = Change(timeutils.utcnow(), ChangeKind.MISSING, None, *values)
-        changes.note(db, reservation_id, noted)
+def _note_missing(db: Session, case: _Case, missing: int) -> None:
+    """Note in a reservation's log how many instances are missing, if that has changed.
+
+    If it runs, its user also finds it in the reservation.
+    """
+    reservation = case.reservation
+    before = changes.missing_instances(db, reservation.reservation_id)
+    if before == missing:
+        return
+    values = ({MISSING_INSTANCES: number} for number in (before, missing))
+    noted = Change(timeutils.utcnow(), ChangeKind.MISSING, None, *values)
+    changes.note(db, reservation.reservation_id, noted)
+    if case.is_running:
+        places = reservation.instance_count
+        reason = texts.refusals.PLACES_UNUSABLE(unusable=missing, places=places)
+        reservations.set_reason(db, reservation.reservation_id, reason if missing else None)
 
 
 def _write_moved(db: Session, case: _Case, chosen: Mapping[str, int], why: Why) -> None:
