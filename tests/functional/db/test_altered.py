@@ -34,11 +34,7 @@ class Site:
 
     @property
     def aggregate(self) -> dict:
-        (own,) = (
-            each
-            for each in self.cloud.nova.aggregates.values()
-            if each["name"] == self.lease.reservation_id
-        )
+        (own,) = (each for each in self.cloud.nova.aggregates.values() if each["name"] == self.id)
         return own
 
     def delete_flavor(self) -> None:

@@ -95,13 +95,19 @@ def test_unconfirmed_resize_on_the_same_host_is_confirmed_at_the_end(cloud: Clou
     assert nova_flavor(first) not in cloud.nova.flavors
 
 
-def test_unconfirmed_cold_migration_within_a_reservation_goes_with_its_server(cloud: Cloud):
+def with_server_on_a(cloud: Cloud) -> tuple[Manager, world.Lease, str]:
+    """A reservation that runs on the full hosts "a" and "b", with a server on "a"."""
     for name in ("a", "b"):
         world.add_host(cloud, name, vcpus=2)
     lease = world.book(world.request(world.add_flavor(slots=2, vcpu=2), SPAN, 2))
     manager = Manager()
     manager.run(SPAN.start)
     server = cloud.nova.boot(nova_flavor(lease), world.PROJECT, host="a")
+    return manager, lease, server
+
+
+def test_unconfirmed_cold_migration_within_a_reservation_goes_with_its_server(cloud: Cloud):
+    manager, lease, server = with_server_on_a(cloud)
     cloud.nova.move(server, "b")
     manager.run(SPAN.end)
     assert state(lease) == OVER
@@ -110,12 +116,7 @@ def test_unconfirmed_cold_migration_within_a_reservation_goes_with_its_server(cl
 
 
 def test_evacuated_server_leaves_nothing_on_the_host_that_never_came_back(cloud: Cloud):
-    for name in ("a", "b"):
-        world.add_host(cloud, name, vcpus=2)
-    lease = world.book(world.request(world.add_flavor(slots=2, vcpu=2), SPAN, 2))
-    manager = Manager()
-    manager.run(SPAN.start)
-    server = cloud.nova.boot(nova_flavor(lease), world.PROJECT, host="a")
+    manager, lease, server = with_server_on_a(cloud)
     migration = cloud.nova.move(server, "b")
     cloud.nova.migrations[migration] |= {"status": "done", "migration_type": "evacuation"}
     # Until nova-compute runs on the failed host again, the server itself holds room on both.
