@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from blazar.notification import notifier
+from oslo_db import exception as db_exc
 from oslo_utils import timeutils
 
 from tests.fakes.cloud import Cloud
@@ -24,6 +25,7 @@ from warre_blazar.errors import exceptions
 from warre_blazar.openstack import host_rooms
 from warre_blazar.plugins import notifications
 from warre_blazar.services.booking import lookup
+from warre_blazar.services.moves import opening
 from warre_blazar.services.records import server_samples
 from warre_blazar.services.running import backing, room_look
 
@@ -572,3 +574,24 @@ def test_project_is_told_that_it_begins_and_lacks_room(manager: Manager, cloud: 
     leave(cloud, strangers)
     reconcile(manager)
     assert [c.kind.value for c in log(lease)] == ["missing", "started", "missing"]
+
+
+def test_project_is_told_once_that_it_begins_if_its_shortage_is_not_noted(
+    manager: Manager, cloud: Cloud, monkeypatch: pytest.MonkeyPatch
+):
+    """The connection to the database is lost before the missing place is noted."""
+    world.add_host(cloud, "a", vcpus=4)
+    lease = book(world.add_flavor(slots=2), 2)
+    strangers = intrude(cloud, "a", 2)
+
+    def disconnected(*_: Any) -> None:
+        raise db_exc.DBConnectionError
+
+    with monkeypatch.context() as patched:
+        patched.setattr(opening, "relocate", disconnected)
+        start(manager)
+    assert reason(lease) == "1 of 2 places can't be used yet: the operator was told"
+    leave(cloud, strangers)
+    reconcile(manager)
+    assert reason(lease) is None
+    assert [c.kind.value for c in log(lease)] == ["started"]

@@ -341,14 +341,12 @@ def _finish_opening(db: Session, reservation_id: str, prepared: Places) -> bool:
 def _tell_late_start(db: Session, reservation_id: str) -> None:
     """Tell that a reservation is open, if it has begun earlier and couldn't be opened then.
 
-    If it could be opened then, but not on all of its hosts, its project has been told so.
+    If it could be opened then, even if not on all of its hosts, its project has been told so.
     """
+    if not changes.is_shut(db, reservation_id):
+        return
     reservation = reservations.find(db, reservation_id)
-    if reservation and reservation.status_reason and reservation.state == ACTIVE:
-        if changes.missing_instances(db, reservation_id) and not changes.is_shut(
-            db, reservation_id
-        ):
-            return
+    if reservation and reservation.state == ACTIVE:
         now = timeutils.utcnow()
         changes.note(db, reservation_id, Change(now, ChangeKind.OPENED))
         opened = News(Kind.STARTED, now)
