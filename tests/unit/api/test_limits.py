@@ -6,6 +6,7 @@ from tests.unit.api import things
 from tests.unit.api.people import Person, refusal
 from tests.unit.api.site import Site
 from tests.unit.api.things import at
+from warre_blazar import times
 
 
 def limits(person: Person, query: str = "") -> tuple[int, int, int, int]:
@@ -90,6 +91,20 @@ def test_keystone_is_asked_once_for_a_project(site: Site, admin: Person, beta: P
         admin.get("limits?project_id=nobodys")
     asked = [line for line in site.cloud.keystone.requests if "/v3/projects/" in line]
     assert asked == [f"GET /v3/projects/{name}" for name in (beta.project_id, "nobodys")]
+
+
+def test_members_limits_are_as_old_as_those_of_a_booking(
+    site: Site, alpha: Person, admin: Person, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(times, "LIMITS_CACHED_FOR", 30)
+    keystone = site.cloud.keystone
+    assert limits(alpha)[0] == 1000
+    keystone.limits = {(alpha.project_id, "reservation"): 5}
+    before = len(keystone.requests)
+    assert limits(alpha)[0] == 1000
+    assert keystone.requests[before:] == []
+    assert limits(admin, f"?project_id={alpha.project_id}")[0] == 5
+    assert limits(alpha)[0] == 5
 
 
 def test_limits_of_another_project_are_unavailable_while_keystone_is(

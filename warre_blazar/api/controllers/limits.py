@@ -31,7 +31,10 @@ class LimitsController(base.Controller):
             raise exceptions.InvalidField("project_id", texts.expected.PROJECT_NEEDED())
         if project_id != context.project_id:
             policy.authorize(context, policies.GET_OTHER)
-        standing = quotas.of_project(conditions.quota_rule(), project_id)
+        rule = conditions.quota_rule()
+        # Who names a project may have changed its limits a moment ago. Programs of members ask for
+        # their own limits all the time.
+        standing = quotas.of_project(rule.fresh if "project_id" in query else rule, project_id)
         if not any(standing.used.by_name().values()):
             # For a project that it doesn't have, Keystone has limits too: the registered ones. But
             # what a deleted project has booked counts until it is deleted.

@@ -122,11 +122,12 @@ def check(
 
 
 def of_project(rule: Rule, project_id: str) -> QuotaStanding:
-    """A project's limits, as Keystone has them now, and its usage.
+    """A project's limits, and its usage.
 
+    :param rule: its ``cache_time`` says how old the limits may be.
     :raises LimitsNotRegistered, ServiceUnavailable:
     """
-    found = limits.with_own(project_id)
+    found = limits.with_own(project_id, rule.cache_time)
     with session.reader() as db:
         used = quotas.usage(db, project_id, rule.types)
     return QuotaStanding(project_id, found.amount, used, own=found.own)
