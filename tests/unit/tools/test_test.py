@@ -20,6 +20,7 @@ COVERED = {
     "torture": "cloud",
     "campaign": "cloud",
     "fuzz": "slow",
+    "long": "slow",
 }
 
 

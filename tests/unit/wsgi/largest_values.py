@@ -16,7 +16,7 @@ import sys
 import tempfile
 import threading
 import urllib.parse
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 from oslo_config import cfg
@@ -321,8 +321,8 @@ def _tell(**values: Any) -> None:
     sys.__stdout__.flush()
 
 
-def main(skipped: int) -> None:
-    """Send all requests but the first ones."""
+def main(skipped: int, operations: Collection[str]) -> None:
+    """Send all requests of some operations but the first ones."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     threading.stack_size(2**20)  # The manager has many threads, whose stacks count too.
     with contextlib.ExitStack() as stack:
@@ -337,7 +337,8 @@ def main(skipped: int) -> None:
         pages = int(pathlib.Path("/proc/self/statm").read_text().split()[0])
         most = pages * resource.getpagesize() + MEMORY
         resource.setrlimit(resource.RLIMIT_AS, (most, most))
-        for request in itertools.islice(sender.requests(), skipped, None):
+        chosen = (each for each in sender.requests() if each.operation in operations)
+        for request in itertools.islice(chosen, skipped, None):
             _limit()
             _tell(operation=request.operation, text=request.text)
             before = resource.getrusage(resource.RUSAGE_SELF)
@@ -349,4 +350,4 @@ def main(skipped: int) -> None:
 
 if __name__ == "__main__":
     signal.signal(signal.SIGXCPU, signal.SIG_DFL)
-    main(int(sys.argv[1]))
+    main(int(sys.argv[1]), sys.argv[2:])
