@@ -39,11 +39,14 @@ def found(*offers: FlavorOffer) -> Answer:
     return Answer(200, views.offers(Found(offers, len(offers), ())))
 
 
+def offer() -> FlavorOffer:
+    return FlavorOffer(FLAVOR, Span(days(3)[2].start, days(6)[5].start), 1)
+
+
 @pytest.fixture(autouse=True)
 def answers(api: Api) -> None:
-    offer = FlavorOffer(FLAVOR, Span(days(3)[2].start, days(6)[5].start), 1)
     api.answers["GET /v2/availability"] = available(2, 0, 1)
-    api.answers["GET /v2/offers"] = found(offer)
+    api.answers["GET /v2/offers"] = found(offer())
     api.answers[f"GET /v2/flavors/{FLAVOR.id}"] = Answer(200, flavor())
     api.answers["POST /v2/reservations"] = foreseen()
 

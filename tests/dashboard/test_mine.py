@@ -31,13 +31,29 @@ def answers(api: Api) -> None:
 
 
 @pytest.mark.parametrize(
-    ("part", "status"),
-    [("now", "ACTIVE,ERROR"), ("next", "PENDING_CREATE,ALLOCATED"), ("past", "COMPLETE")],
+    ("query", "status", "sort"),
+    [
+        ("", "ACTIVE,ERROR,PENDING_CREATE,ALLOCATED", "start"),
+        ("?part=past", "COMPLETE", "end:desc"),
+    ],
 )
-def test_each_part_lists_its_states(part: str, status: str, member: Visitor, api: Api) -> None:
-    assert "gpu.large" in member.sees(f"{MINE}?part={part}")
+def test_each_part_lists_its_states(
+    query: str, status: str, sort: str, member: Visitor, api: Api
+) -> None:
+    assert "gpu.large" in member.sees(f"{MINE}{query}")
     asked = next(request for request in api.seen if request.line == "GET /v2/reservations")
-    assert asked.query["status"] == status
+    assert (asked.query["status"], asked.query["sort"]) == (status, sort)
+
+
+def test_what_runs_and_what_comes_are_seen_together(member: Visitor, api: Api) -> None:
+    now = datetime.datetime.now(datetime.UTC)
+    end = (now + datetime.timedelta(hours=4, minutes=30)).isoformat()
+    api.answers["GET /v2/reservations"] = listing(
+        reservation(name="training", status="ACTIVE", end=end), reservation(name="demo")
+    )
+    page = member.sees(MINE)
+    assert page.index("training") < page.index("demo")
+    assert "running, 4 hours left" in page and "booked" in page
 
 
 def test_thousand_reservations_are_paged(member: Visitor, api: Api) -> None:
@@ -48,6 +64,15 @@ def test_thousand_reservations_are_paged(member: Visitor, api: Api) -> None:
     asked = next(request for request in api.seen if request.line == "GET /v2/reservations")
     assert (asked.query["limit"], asked.query["page"]) == ("20", "3")
     assert [request.line for request in api.seen].count("GET /v2/reservations") == 1
+
+
+@pytest.mark.parametrize("page", ["51", "99", "999999"])
+def test_page_after_the_last_one_leads_to_the_last_one(
+    page: str, member: Visitor, api: Api
+) -> None:
+    api.answers["GET /v2/reservations"] = listing(total=1000)
+    answer = member.browser.get(f"{MINE}?part=past&page={page}")
+    assert (answer.status_code, answer["Location"]) == (302, "?part=past&page=50")
 
 
 @pytest.mark.parametrize("page", ["0", "-1", "x", "9999999999", "²"])

@@ -30,6 +30,8 @@ FLAVORS: dict[str, dict[str, Any]] = {
 }
 #: Minutes that bookings last, and the most that run at the same time.
 LENGTHS, MOST_ROOMS = (4, 9), 7
+#: In how many minutes the other bookings begin. Hosts that are drained or fail hold them too.
+LATER = (24 * 60, 72 * 60)
 #: Steps until what an operator did is undone.
 UNDONE_AFTER = (1, 3)
 #: Seconds within which a room is well again after what harmed it was undone.
@@ -74,10 +76,11 @@ class Campaign:
         self._open.clear()
 
     def _book(self) -> None:
+        """Book a room that begins soon, or, if enough of them run, one for the next days."""
         person = self._choice.choice(self._people)
-        if len(rooms.running(self._people)) >= MOST_ROOMS:
-            return
-        start = world.now() + datetime.timedelta(minutes=self._choice.randint(0, 2))
+        is_soon = len(rooms.running(self._people)) < MOST_ROOMS
+        wait = self._choice.randint(0, 2) if is_soon else self._choice.randint(*LATER)
+        start = world.now() + datetime.timedelta(minutes=wait)
         end = start + datetime.timedelta(minutes=self._choice.randint(*LENGTHS))
         flavor = {"id": self._choice.choice(self._flavors)}
         answer = world.book(

@@ -22,6 +22,14 @@ class ServiceFailed(Exception):
     """Another service than Blazar can't be reached, or refuses. The text is for the user."""
 
 
+class _AfterTheLast(Exception):
+    """The user asked for a page of a listing after the last one, which is at ``address``."""
+
+    def __init__(self, address: str) -> None:
+        super().__init__(address)
+        self.address = address
+
+
 class PageView(generic.TemplateView):
     """A page, which is shown only to those whom a policy rule allows it."""
 
@@ -52,6 +60,8 @@ class PageView(generic.TemplateView):
             return super().dispatch(request, *args, **kwargs)
         except (errors.ClientError, ksa.ClientException, ServiceFailed) as error:
             return self._failed(error)
+        except _AfterTheLast as error:
+            return http.HttpResponseRedirect(error.address)
 
     def _failed(self, error: Exception) -> Any:
         """The page that says what the API, or the way to it, refused."""
@@ -85,13 +95,19 @@ class PageView(generic.TemplateView):
 
     def pager(self, listed: ListPage[Any]) -> dict[str, Any]:
         """What the template needs to show the links to the other pages of a listing."""
-        query = self.request.GET.copy()
-        links = {}
-        for name, number in (("previous", listed.number - 1), ("next", listed.number + 1)):
-            if 1 <= number <= listed.count:
-                query["page"] = str(number)
-                links[name] = f"?{query.urlencode()}"
+        if listed.number > listed.count > 0:
+            raise _AfterTheLast(self._page_of_listing(listed.count))
+        links = {
+            name: self._page_of_listing(number)
+            for name, number in (("previous", listed.number - 1), ("next", listed.number + 1))
+            if 1 <= number <= listed.count
+        }
         return {"number": listed.number, "count": listed.count, "total": listed.total, **links}
+
+    def _page_of_listing(self, number: int) -> str:
+        query = self.request.GET.copy()
+        query["page"] = str(number)
+        return f"?{query.urlencode()}"
 
 
 class ActionView(PageView):

@@ -1,11 +1,14 @@
 """The page that shows when flavors are free."""
 
 import datetime
+import zoneinfo
 from typing import Any
 
-from django import forms
-from django.utils.http import urlencode
+from django import forms, http, urls
+from django.contrib import messages
+from django.utils.http import url_has_allowed_host_and_scheme, urlencode
 from django.utils.translation import gettext_lazy as _
+from horizon.utils import functions as horizon_functions
 
 from warre_blazar.client import FlavorName, Missing, Offer, Span
 from warre_blazar.dashboard import addresses, connection, moments, pages
@@ -85,6 +88,23 @@ class FindPage(pages.PageView):
             "wait": waiting.address(**_wish(wanted, start), category=wanted["category"]),
             "may_wait": self.may("warre:wait:create"),
         }
+
+
+class ZoneSwitch(pages.ActionView):
+    """Shows times in another zone from now on, as Horizon's settings do, and goes back."""
+
+    rule = FindPage.rule
+    page = "horizon:project:find_reservations:index"
+
+    def post(self, request: Any, *args: Any, **kwargs: Any) -> Any:
+        zone, back = request.POST.get("zone", ""), request.POST.get("next", "")
+        if not url_has_allowed_host_and_scheme(back, None):
+            back = urls.reverse(self.page)
+        answer = http.HttpResponseRedirect(back)
+        if zone not in zoneinfo.available_timezones():
+            messages.error(request, _("There is no time zone %(zone)s.") % {"zone": zone})
+            return answer
+        return horizon_functions.save_config_value(request, answer, "django_timezone", zone)
 
 
 def _is_day(given: Any) -> bool:

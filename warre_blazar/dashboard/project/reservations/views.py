@@ -9,10 +9,14 @@ from django.utils.translation import gettext_lazy
 from warre_blazar.client import Reservation, calendar_file
 from warre_blazar.dashboard import pages, servers
 
-#: The parts of the list: their names in addresses, what people read, and the states in them.
+#: The parts of the list: their names in addresses, what people read, the states in them, and how
+#: they are sorted. What runs has begun earlier than what comes.
 _PARTS = {
-    "now": (gettext_lazy("Running"), ["ACTIVE", "ERROR"], "end"),
-    "next": (gettext_lazy("Coming"), ["PENDING_CREATE", "ALLOCATED"], "start"),
+    "live": (
+        gettext_lazy("Running and coming"),
+        ["ACTIVE", "ERROR", "PENDING_CREATE", "ALLOCATED"],
+        "start",
+    ),
     "past": (gettext_lazy("Over"), ["COMPLETE"], "end:desc"),
 }
 
@@ -25,11 +29,10 @@ class MyReservationsPage(pages.PageView):
     title = gettext_lazy("My Reservations")
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        chosen = self.request.GET.get("part", "now")
-        chosen = chosen if chosen in _PARTS else "now"
+        chosen = self.request.GET.get("part")
+        chosen = chosen if chosen in _PARTS else "live"
         _name, states, sort = _PARTS[chosen]
         listed = self.api.reservations.page(self.number(), self.size(), status=states, sort=sort)
-        running = chosen == "now"
         return super().get_context_data(
             parts=[(key, name, key == chosen) for key, (name, _s, _o) in _PARTS.items()],
             part=chosen,
@@ -38,7 +41,7 @@ class MyReservationsPage(pages.PageView):
                 {
                     "it": each,
                     "left": each.end - pages.now(),
-                    "servers": servers.of(self.api, each) if running else [],
+                    "servers": servers.of(self.api, each),
                 }
                 for each in listed.items
             ],

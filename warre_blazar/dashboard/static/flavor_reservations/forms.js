@@ -3,6 +3,24 @@
 (function () {
   "use strict";
 
+  // Times and numbers, which a proposal changes, and which mean something else in another zone.
+  var PROPOSED = ["start", "end", "earliest", "latest", "until", "hours", "count"];
+
+  // An address with everything else that was typed on the page.
+  function withTyped(address) {
+    var url = new URL(address, window.location.href);
+    document.querySelectorAll("form[data-checked]").forEach(function (form) {
+      Array.from(form.elements).forEach(function (field) {
+        var isTyped = field.name && field.type !== "hidden" && field.type !== "submit" &&
+          !(["checkbox", "radio"].includes(field.type) && !field.checked);
+        if (isTyped && field.value && !PROPOSED.includes(field.name)) {
+          url.searchParams.set(field.name, field.value);
+        }
+      });
+    });
+    return url;
+  }
+
   function check(form, verdict) {
     var turn = Number(form.dataset.turn || 0) + 1;
     form.dataset.turn = turn;
@@ -14,11 +32,13 @@
       credentials: "same-origin",
       headers: {"X-Requested-With": "XMLHttpRequest"}
     }).then(function (answer) {
-      return answer.ok ? answer.text() : null;
+      // After the session's end, Horizon leads to its login.
+      return answer.ok && !answer.redirected ? answer.text() : null;
     }).then(function (text) {
       // An answer that was overtaken by a later one says nothing about the form any more.
       if (text !== null && Number(form.dataset.turn) === turn) {
         verdict.innerHTML = text;
+        document.getElementById("verdict-old").hidden = true;
       }
     }).catch(function () { /* The button still works. */ });
   }
@@ -92,10 +112,61 @@
     return event.persisted || performance.getEntriesByType("navigation")[0].type !== "navigate";
   }
 
+  document.addEventListener("click", function (event) {
+    var link = event.target.closest("section .instead a, section .offers a");
+    if (link) {
+      link.href = withTyped(link.href).href;
+    }
+  });
+
+  // Horizon's own settings lead away from the page.
+  var zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  document.querySelectorAll("[form=zone-form]").forEach(function (button) {
+    button.value = zone;
+    button.hidden = button.parentNode.dataset.zone === zone;
+    button.textContent += ", " + zone;
+  });
+  document.querySelectorAll("#zone-form").forEach(function (form) {
+    form.addEventListener("submit", function () {
+      var address = withTyped(window.location.href);
+      form.elements.next.value = address.pathname + address.search;
+    });
+  });
+
+  // The calendar is one stop of the Tab key. The arrow keys lead from cell to cell.
+  document.querySelectorAll(".calendar").forEach(function (table) {
+    var rows = Array.from(table.tBodies[0].rows, function (row) {
+      return Array.from(row.querySelectorAll("td a"));
+    });
+    rows.flat().forEach(function (cell, number) { cell.tabIndex = number ? -1 : 0; });
+    table.addEventListener("keydown", function (event) {
+      var row = rows.findIndex(function (each) { return each.includes(event.target); });
+      if (row < 0) {
+        return;
+      }
+      var column = rows[row].indexOf(event.target);
+      var next = {
+        ArrowLeft: [row, column - 1], ArrowRight: [row, column + 1],
+        ArrowUp: [row - 1, column], ArrowDown: [row + 1, column],
+        Home: [row, 0], End: [row, rows[row].length - 1]
+      }[event.key];
+      var cell = next && (rows[next[0]] || [])[next[1]];
+      if (next) {
+        event.preventDefault();
+      }
+      if (cell) {
+        event.target.tabIndex = -1;
+        cell.tabIndex = 0;
+        cell.focus();
+      }
+    });
+  });
+
   document.querySelectorAll("form[data-checked]").forEach(function (form) {
     var verdict = document.getElementById("verdict");
     var timer = null;
     form.addEventListener("input", function () {
+      document.getElementById("verdict-old").hidden = false;
       window.clearTimeout(timer);
       timer = window.setTimeout(function () { check(form, verdict); }, 400);
     });
