@@ -235,6 +235,23 @@ def test_filters_are_sent(operator: Visitor, api: Api) -> None:
     assert asked.query.items() >= {**wanted, "all_projects": "true"}.items()
 
 
+def test_what_runs_and_comes_is_listed_first(operator: Visitor, api: Api) -> None:
+    for query, status, sort in (
+        ("", "ACTIVE,ERROR,PENDING_CREATE,ALLOCATED", "start"),
+        ("?show=all", None, "start:desc"),
+    ):
+        operator.sees(f"{RESERVATIONS}{query}")
+        asked = [r.query for r in api.seen if r.line == "GET /v2/reservations"][-1]
+        assert (asked.get("status"), asked["sort"]) == (status, sort)
+
+
+def test_host_that_blazar_does_not_have_is_said_at_its_field(operator: Visitor, api: Api) -> None:
+    said = {"field": "host", "expected": "Blazar has no such host: nope"}
+    api.answers["GET /v2/reservations"] = error(400, f"host: {HOSTILE}", "invalid_field", **said)
+    page = operator.sees(f"{RESERVATIONS}?host=nope")
+    assert "Blazar has no such host: nope" in page and 'value="nope"' in page
+
+
 def test_plan_draws_a_reservation_and_says_why_a_host_drains(operator: Visitor) -> None:
     page = operator.sees("/admin/reservation_plan/")
     assert '<rect class="booked"' in page

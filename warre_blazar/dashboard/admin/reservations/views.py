@@ -6,12 +6,15 @@ from django import forms
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from warre_blazar.client import errors
 from warre_blazar.dashboard import forms as fields
 from warre_blazar.dashboard import names, pages, reservation_tables, servers
 from warre_blazar.dashboard.tables import Table
 
+_LIVE = "ACTIVE,ERROR,PENDING_CREATE,ALLOCATED"
 _SHOWN = [
-    ("", gettext_lazy("all")),
+    ("", gettext_lazy("running and coming")),
+    ("all", gettext_lazy("all")),
     ("ACTIVE", gettext_lazy("running")),
     ("PENDING_CREATE,ALLOCATED", gettext_lazy("coming")),
     ("COMPLETE", gettext_lazy("over")),
@@ -41,10 +44,12 @@ class ReservationsFilterForm(fields.BaseForm):
     def filters(self) -> dict[str, Any]:
         """The arguments of the client of the API."""
         given = self.cleaned_data
-        show = given["show"]
+        show = given["show"] or _LIVE
         return {
+            # What is over comes last, and the latest of it first.
+            "sort": "start:desc" if show in ("all", "COMPLETE") else "start",
             "idle": show == "idle",
-            "status": show.split(",") if show not in ("", "idle") else None,
+            "status": show.split(",") if show not in ("all", "idle") else None,
             "project_id": given["project"] or None,
             "flavor_id": given["flavor"] or None,
             "host": given["host"] or None,
@@ -68,9 +73,15 @@ class AllReservationsPage(pages.PageView):
         if not form.is_valid():
             return context
         filters = form.filters()
-        listed = self.api.reservations.page(
-            self.number(), self.size(), all_projects=True, sort="start:desc", **filters
-        )
+        try:
+            listed = self.api.reservations.page(
+                self.number(), self.size(), all_projects=True, **filters
+            )
+        except errors.ApiError as error:
+            if error.detail.get("field") not in form.fields:
+                raise
+            form.add_error(error.detail["field"], str(error.detail.get("expected", error)))
+            return context
         users, idle = names.users(self.request), filters["idle"]
         table = reservation_tables.of(listed.items, projects, users, _("Reservations"), idle)
         return {**context, "table": table, "pager": self.pager(listed)}
