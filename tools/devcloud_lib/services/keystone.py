@@ -3,10 +3,14 @@
 import getpass
 import grp
 import os
+from pathlib import Path
 
 from devcloud_lib import ini, shell, wsgi
 from devcloud_lib.layout import PASSWORD, REGION, Layout
 from devcloud_lib.service import Service
+
+# The application, with a workaround.
+_CODE = Path(__file__).resolve().parents[1] / "inside" / "keystone_api"
 
 
 def configure(layout: Layout) -> None:
@@ -59,9 +63,9 @@ def services(layout: Layout) -> list[Service]:
         wsgi.service(
             layout,
             "keystone",
-            "keystone.wsgi.api:application",
-            {"OS_KEYSTONE_CONFIG_DIR": str(layout.etc("keystone"))},
-            (layout.etc("keystone", "keystone.conf"),),
+            "keystone_application:application",
+            {"PYTHONPATH": str(_CODE), "OS_KEYSTONE_CONFIG_DIR": str(layout.etc("keystone"))},
+            (layout.etc("keystone", "keystone.conf"), *sorted(_CODE.glob("*.py"))),
             workers=wsgi.Workers(1, threads=8),
         )
     ]
