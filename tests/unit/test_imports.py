@@ -124,7 +124,7 @@ def test_imports_nothing_above_it(path):
 
 
 #: The extras of the package that bring what a part may import, beside the requirements of all.
-OF_USERS = {"client": (), "fields": (), "texts": (), "timer": (), "cli": ("cli", "picture")}
+OF_USERS = {"client": (), "fields": (), "texts": (), "timer": (), "cli": ("cli",)}
 MODULES_OF = importlib.metadata.packages_distributions()
 SOURCES_OF_USERS = [path for path in SOURCES if part(module_name(path)) in OF_USERS]
 

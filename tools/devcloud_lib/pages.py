@@ -42,7 +42,7 @@ def environment(home: Path) -> Path:
     if not done.current("dashboard", version):
         installer = Installer(home / "uv", home / "pip.log")
         installer.make(directory)
-        words = (*lines, *_PACKAGES, "--editable", f"{REPOSITORY}[server,cli,picture,dashboard]")
+        words = (*lines, *_PACKAGES, "--editable", f"{REPOSITORY}[server,cli,dashboard]")
         installer.install(directory, *words)
         done.set("dashboard", version)
     return directory / "bin" / "python"

@@ -180,7 +180,7 @@ class Environment:
             return
         shutil.rmtree(self.directory / "venv", ignore_errors=True)
         self._installer.make(self.directory / "venv", program)
-        project = f"{REPOSITORY}[server,cli,picture]"
+        project = f"{REPOSITORY}[server,cli]"
         self._installer.install(self.directory / "venv", *wanted, "--editable", project)
         done.set("packages", version)
 

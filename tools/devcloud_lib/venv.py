@@ -14,6 +14,8 @@ from devcloud_lib.settings import REPOSITORY
 _CLIENTS = (
     # The mail server of the cloud.
     "aiosmtpd",
+    # The benchmarks draw pictures with it.
+    "matplotlib",
     "openstacksdk",
     "psycopg2-binary",
     "pymysql",
@@ -68,6 +70,6 @@ def ensure(
         return ""
     if not (REPOSITORY / "setup.cfg").exists():
         return "packages installed; the repository has no setup.cfg yet"
-    installer.install(directory, "--editable", f"{REPOSITORY}[server,cli,picture]")
+    installer.install(directory, "--editable", f"{REPOSITORY}[server,cli]")
     done.set("project", packages + project)
     return "packages and this repository installed"

@@ -2,8 +2,6 @@
 
 import dataclasses
 import datetime
-import itertools
-from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from warre_blazar.cli import times
@@ -38,20 +36,6 @@ class BookedFlavor:
     #: Sorted by start.
     bookings: Sequence[NamedReservation]
     windows: Sequence[Span] = ()
-
-    def totals(self, period: Span) -> list[tuple[datetime.datetime, int]]:
-        """The moments at which the number of booked slots changes, each with the new number.
-
-        The first moment is the start of the period.
-        """
-        changes = Counter({period.start: 0})
-        for booking in self.bookings:
-            reservation = booking.reservation
-            changes[max(reservation.start, period.start)] += reservation.instance_count
-            changes[max(reservation.end, period.start)] -= reservation.instance_count
-        moments = [moment for moment in sorted(changes) if moment < period.end]
-        totals = itertools.accumulate(changes[moment] for moment in moments)
-        return list(zip(moments, totals, strict=True))
 
 
 def marks(period: Span, zone: datetime.tzinfo, most: int) -> Iterator[datetime.datetime]:

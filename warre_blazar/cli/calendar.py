@@ -25,7 +25,6 @@ _COLUMNS = ("flavor", "date", "free", "free_at_best", "slots")
 _BOOKING_COLUMNS = (
     *("id", "flavor", "project", "project_id", "instance_count", "start", "end", "status"),
 )
-_PICTURES = (".svg", ".png")
 
 
 def _closing(windows: Sequence[Window], flavor: Flavor) -> list[free_by_day.Span]:
@@ -61,11 +60,7 @@ class ShowCalendar(base.ListCommand):
             type=arguments.count,
             help=f"number of days (default: {times.CALENDAR_DAYS})",
         )
-        kind = parser.add_mutually_exclusive_group()
-        kind.add_argument(
-            "--output", metavar="FILE", help="write a picture to FILE.svg or FILE.png instead"
-        )
-        kind.add_argument(
+        parser.add_argument(
             "--ics",
             metavar="FILE",
             help="write all reservations of your project that haven't ended, or with --bookings "
@@ -87,12 +82,6 @@ class ShowCalendar(base.ListCommand):
             self._export_own(parsed_args)
             return (), []
         rows = self._rows(parsed_args)
-        if parsed_args.output:
-            from warre_blazar.cli import picture_file  # noqa: PLC0415
-
-            picture_file.write(rows, parsed_args.output, self.where)
-            print(f"Wrote {parsed_args.output}", file=self.app.stdout)
-            return (), []
         if parsed_args.formatter == "table":
             from warre_blazar.cli import terminal_chart  # noqa: PLC0415
 
@@ -115,10 +104,6 @@ class ShowCalendar(base.ListCommand):
             )
         if (parsed_args.days or 0) > times.CALENDAR_LIMIT_DAYS:
             raise WrongArguments(f"At most {times.CALENDAR_LIMIT_DAYS} days can be shown")
-        if parsed_args.output and pathlib.Path(parsed_args.output).suffix not in _PICTURES:
-            raise WrongArguments(
-                f"{parsed_args.output!r} isn't a picture; give a name that ends in .svg or .png"
-            )
 
     def _bookings(self, parsed_args: argparse.Namespace) -> Any:
         """Show the reservations of flavors on the chosen days, with their projects."""
@@ -133,12 +118,6 @@ class ShowCalendar(base.ListCommand):
         bookings = [booking for flavor in booked for booking in flavor.bookings]
         if parsed_args.ics:
             self._export([(b.project, b.reservation) for b in bookings], parsed_args.ics)
-            return (), []
-        if parsed_args.output:
-            from warre_blazar.cli import bookings_picture  # noqa: PLC0415
-
-            bookings_picture.write(booked, period, parsed_args.output, self.where, self.now())
-            print(f"Wrote {parsed_args.output}", file=self.app.stdout)
             return (), []
         if parsed_args.formatter == "table":
             from warre_blazar.cli import bookings_chart  # noqa: PLC0415

@@ -3,8 +3,7 @@
 import dataclasses
 import datetime
 import functools
-import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 from warre_blazar.client import Reservation, Span
 
@@ -17,16 +16,14 @@ FreeFor = Callable[[int], Sequence[Span]]
 class Day:
     """A day, and how many slots can be booked on it.
 
-    ``throughout`` is the number of slots that are free all day. ``steps`` are parts of the day,
-    each with the number of slots that are free throughout the part. ``at_best`` is the largest of
-    the numbers in ``steps``.
+    ``throughout`` is the number of slots that are free all day. ``at_best`` is the largest number
+    of slots that are free at once at any time of the day.
     """
 
     date: datetime.date
     span: Span
     throughout: int
     at_best: int
-    steps: tuple[tuple[Span, int], ...]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -76,9 +73,9 @@ def free(slots: int, days: Sequence[tuple[datetime.date, Span]], free_for: FreeF
     spans = functools.cache(free_for)
 
     def day(date: datetime.date, span: Span) -> Day:
-        steps = tuple(_merged(_steps(slots, span, spans)))
         throughout = _most(slots, lambda n: _within(span, spans(n)))
-        return Day(date, span, throughout, max(count for _, count in steps), steps)
+        at_best = _most(slots, lambda n: any(touches(span, each) for each in spans(n)))
+        return Day(date, span, throughout, at_best)
 
     return [day(date, span) for date, span in days]
 
@@ -86,39 +83,6 @@ def free(slots: int, days: Sequence[tuple[datetime.date, Span]], free_for: FreeF
 def touches(one: Span, other: Span) -> bool:
     """Whether two spans overlap."""
     return one.start < other.end and other.start < one.end
-
-
-def _steps(slots: int, part: Span, spans: FreeFor) -> Iterator[tuple[Span, int]]:
-    """Cut a span at the times at which the number of free slots changes.
-
-    Yield each part with its number of free slots.
-    """
-    least = _most(slots, lambda n: _within(part, spans(n)))
-    best = _most(slots, lambda n: any(touches(part, span) for span in spans(n)))
-    if least == best:
-        yield part, least
-        return
-    # At some times in the part only ``least`` slots are free, and at other times more slots. The
-    # spans in which ``least + 1`` slots are free show where the number changes. Cut the part at the
-    # starts and ends of these spans.
-    edges = {edge for span in spans(least + 1) for edge in (span.start, span.end)}
-    cuts = [part.start, *sorted(e for e in edges if part.start < e < part.end), part.end]
-    for start, end in itertools.pairwise(cuts):
-        yield from _steps(slots, Span(start, end), spans)
-
-
-def _merged(steps: Iterator[tuple[Span, int]]) -> Iterator[tuple[Span, int]]:
-    """Join neighboring parts in which the number of free slots is the same."""
-    last: tuple[Span, int] | None = None
-    for span, count in steps:
-        if last and last[1] == count:
-            last = Span(last[0].start, span.end), count
-            continue
-        if last:
-            yield last
-        last = span, count
-    if last:
-        yield last
 
 
 def _most(slots: int, holds: Callable[[int], bool]) -> int:

@@ -1,20 +1,14 @@
-"""The calendar: free slots of each day, as a chart, a picture, or events.
-
-``python -m tests.unit.cli.test_calendar`` draws the pictures of the documentation anew.
-"""
+"""The calendar: free slots of each day, as a chart, rows, or events."""
 
 import datetime
 import io
-import itertools
 import json
 import pathlib
 import random
 import re
-import struct
 import zoneinfo
 from collections.abc import Callable, Sequence
 from typing import Any
-from xml.etree import ElementTree
 
 import icalendar
 import pytest
@@ -29,10 +23,8 @@ from tests.unit.cli.fake_api import FLAVOR, RESERVATION, Api, flavor, listing, r
 from tests.unit.client.test_resources import WINDOW
 from warre_blazar.cli import (
     bookings_chart,
-    bookings_picture,
     calendar,
     free_by_day,
-    picture_file,
     terminal_chart,
 )
 from warre_blazar.cli.booked_flavors import BookedFlavor, NamedReservation
@@ -41,8 +33,6 @@ from warre_blazar.client import Reservation, Span, calendar_file
 
 UTC = datetime.UTC
 START = datetime.datetime(2026, 11, 21, 6, 10, tzinfo=UTC)
-_SVG = "{http://www.w3.org/2000/svg}"
-_DOCS = pathlib.Path(__file__).parents[3] / "doc" / "source" / "cli"
 _BERLIN = zoneinfo.ZoneInfo("Europe/Berlin")
 
 
@@ -70,14 +60,6 @@ def test_free_slots_against_hours(free: list[list[int]]) -> None:
 
     found = free_by_day.free(6, free_by_day.days_from(first, len(free)), spans)
     assert [(d.throughout, d.at_best) for d in found] == [(min(day), max(day)) for day in free]
-    drawn = [
-        count
-        for day in found
-        for span, count in day.steps
-        for _ in range(int(span.length.total_seconds()) // 3600)
-    ]
-    assert drawn == hours
-    assert all(a[1] != b[1] for d in found for a, b in itertools.pairwise(d.steps))
 
 
 def test_few_requests_find_the_free_slots_of_all_days() -> None:
@@ -93,9 +75,7 @@ def test_few_requests_find_the_free_slots_of_all_days() -> None:
 
 def _day(date: datetime.date, least: int, best: int) -> Day:
     begun = datetime.datetime.combine(date, datetime.time(), UTC)
-    half = datetime.timedelta(hours=12)
-    steps = ((Span(begun, begun + half), least), (Span(begun + half, begun + 2 * half), best))
-    return Day(date, Span(begun, begun + 2 * half), least, best, steps)
+    return Day(date, Span(begun, begun + datetime.timedelta(days=1)), least, best)
 
 
 def _row(name: str, days: Sequence[tuple[int, int]], slots: int = 3, **more: Any) -> Row:
@@ -208,38 +188,6 @@ def test_windows_and_own_reservations_are_marked(api: Api, run: Run) -> None:
     assert "1/*" in run(calendar.ShowCalendar, "--days", "3")
 
 
-@pytest.mark.usefixtures("free")
-@pytest.mark.parametrize(("suffix", "magic"), [("svg", b"<?xml"), ("png", b"\x89PNG")])
-def test_picture_is_written_in_the_format_of_its_name(
-    run: Run, tmp_path: pathlib.Path, suffix: str, magic: bytes
-) -> None:
-    path = tmp_path / f"calendar.{suffix}"
-    assert run(calendar.ShowCalendar, "--output", str(path)) == f"Wrote {path}\n"
-    assert path.read_bytes().startswith(magic)
-
-
-def test_picture_of_many_days_stays_narrow(tmp_path: pathlib.Path) -> None:
-    path = tmp_path / "c.png"
-    picture_file.write(_rows(["gpu"], 90), str(path), UTC)
-    width, height = struct.unpack(">II", path.read_bytes()[16:24])
-    assert width < 1400
-    assert height < 1400
-
-
-@pytest.mark.filterwarnings("ignore:Glyph .* missing from font")
-def test_text_in_pictures_is_text_and_no_formula(tmp_path: pathlib.Path) -> None:
-    path = tmp_path / "c.svg"
-    windows = [Span(START, START + datetime.timedelta(hours=4))]
-    own = [Reservation.of(reservation())]
-    named = [_row(name, [(1, 2)] * 14, windows=windows, own=own) for name in ("$a_{b$ $", "😀")]
-    picture_file.write(named, str(path), _BERLIN)
-    texts = ["".join(e.itertext()) for e in ElementTree.parse(path).iter(f"{_SVG}text")]
-    assert "$a_{b$ $: 3 slots, at most 2 free at once" in texts
-    assert {"Mon", "Nov 16", "closed", "booked by your project"} <= set(texts)
-    assert any(text.endswith("in Europe/Berlin") for text in texts)
-    assert len([text for text in texts if text == "1+"]) == 2 * 14
-
-
 def _at(day: int, hour: int = 0) -> datetime.datetime:
     local = datetime.datetime(2026, 11, 21, tzinfo=_BERLIN) + datetime.timedelta(days=day)
     return (local + datetime.timedelta(hours=hour)).astimezone(UTC)
@@ -250,59 +198,7 @@ def _booked(first: datetime.datetime, last: datetime.datetime, **more: Any) -> R
     return Reservation.of({**reservation(), **span, **more})
 
 
-def draw_examples(directory: pathlib.Path) -> list[pathlib.Path]:
-    """Draw the pictures of the documentation: four slots, some booked, a window of four hours."""
-    window = Span(_at(8, 8), _at(8, 12))
-    booked = [
-        ("climate", _booked(_at(-1), _at(2, 9), instance_count=1, status="ACTIVE")),
-        ("ocean", _booked(_at(3, 9), _at(6, 9), instance_count=2, name="sweep")),
-        ("genome", _booked(_at(10, 12), _at(15, 3), instance_count=4)),
-    ]
-    edges = sorted({t for _, b in booked for t in (b.start, b.end)} | {window.start, window.end})
-
-    def spans(count: int) -> list[Span]:
-        """Return the longest spans in which ``count`` slots are free."""
-        found: list[Span] = []
-        for start, end in itertools.pairwise([_at(-2), *edges, _at(30)]):
-            part = Span(start, end)
-            used = sum(b.instance_count for _, b in booked if b.start < end and start < b.end)
-            if free_by_day.touches(part, window) or 4 - used < count:
-                continue
-            if found and found[-1].end == start:
-                part = Span(found.pop().start, end)
-            found.append(part)
-        return found
-
-    row = Row(
-        "gpu.large",
-        4,
-        free_by_day.free(4, free_by_day.days_from(_at(0, 7).astimezone(_BERLIN), 21), spans),
-        [window],
-        [booked[1][1]],
-    )
-    paths = [directory / name for name in ("calendar.svg", "bookings.svg")]
-    picture_file.write([row], str(paths[0]), _BERLIN)
-    of_flavors = [
-        BookedFlavor("gpu.large", 4, [NamedReservation(*each) for each in booked], [window]),
-        BookedFlavor("gpu.small", 2, []),
-    ]
-    period = Span(_at(0), _at(21))
-    bookings_picture.write(of_flavors, period, str(paths[1]), _BERLIN, _at(1, 12))
-    return paths
-
-
-def test_pictures_in_the_documentation_are_current(tmp_path: pathlib.Path) -> None:
-    for path in draw_examples(tmp_path):
-        drawn, kept = (
-            ["".join(e.itertext()) for e in ElementTree.parse(p).iter(f"{_SVG}text")]
-            for p in (path, _DOCS / path.name)
-        )
-        assert drawn == kept
-
-
-def test_calendar_shows_who_has_booked(
-    api: Api, run: Run, run_json: Callable[..., Any], tmp_path: pathlib.Path
-) -> None:
+def test_calendar_shows_who_has_booked(api: Api, run: Run, run_json: Callable[..., Any]) -> None:
     now = datetime.datetime.now(UTC)
     start, end = ((now + datetime.timedelta(days=n)).isoformat() for n in (1, 3))
     api.answers |= {
@@ -323,16 +219,11 @@ def test_calendar_shows_who_has_booked(
     assert re.fullmatch(r"climate +2 \| +▒+ +\|", bar)
     assert re.search(r"'[A-Z][a-z]{2} \d\d", axis)
     assert "▒ doesn't run now" in " ".join(legend)
-    path = tmp_path / "b.svg"
-    run(calendar.ShowCalendar, "gpu.large", "--bookings", "--output", str(path))
-    texts = ["".join(e.itertext()) for e in ElementTree.parse(path).iter(f"{_SVG}text")]
-    assert {"gpu.large: 2 slots", "climate", "2", "2 slots", "runs now"} <= set(texts)
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--output", "c.jpeg"], "a name that ends in .svg or .png"),
         (["--days", "9999"], "At most 366 days"),
         (["--ics", "/nowhere/at/all.ics"], "/nowhere/at/all.ics: No such file"),
         (["--ics", "-", "--days", "3"], "leave out --start and --days"),
@@ -343,12 +234,6 @@ def test_bad_argument_says_why(api: Api, run: Run, arguments: list[str], said: s
     api.answers["GET /v2/reservations"] = listing()
     with pytest.raises(BlazarClientException, match=said):
         run(calendar.ShowCalendar, *arguments)
-
-
-def test_pictures_need_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "matplotlib.figure", None)
-    with pytest.raises(BlazarClientException, match=r"pip install 'warre-blazar\[cli,picture\]'"):
-        picture_file.write(_rows(["a"]), "c.svg", UTC)
 
 
 def test_calendar_without_flavors_says_so(api: Api, run: Run) -> None:
@@ -508,29 +393,3 @@ def test_axis_of_one_day_has_hours() -> None:
     period = Span(_at(0, 13), _at(1))
     bookings_chart.draw([BookedFlavor("gpu", 4, bookings)], period, out, _BERLIN)
     assert re.search(r"'14:00 +'16:00 +'18:00 +'20:00 +'22:00", out.getvalue())
-
-
-@given(
-    st.lists(st.tuples(st.integers(-5, 20), st.integers(1, 9), st.integers(1, 4)), max_size=6),
-)
-def test_totals_against_hours(booked: list[tuple[int, int, int]]) -> None:
-    bookings = [
-        NamedReservation("p", _booked(_at(0, start), _at(0, start + length), instance_count=count))
-        for start, length, count in booked
-    ]
-    totals = BookedFlavor("f", 9, bookings).totals(Span(_at(0), _at(0, 15)))
-    for hour in range(15):
-        wanted = sum(count for start, length, count in booked if start <= hour < start + length)
-        assert [number for moment, number in totals if moment <= _at(0, hour)][-1] == wanted
-
-
-def test_picture_without_bookings_says_so(tmp_path: pathlib.Path) -> None:
-    path = tmp_path / "b.svg"
-    empty = [BookedFlavor("gpu", 1, [])]
-    bookings_picture.write(empty, Span(_at(0), _at(21)), str(path), _BERLIN, _at(1))
-    texts = ["".join(e.itertext()) for e in ElementTree.parse(path).iter(f"{_SVG}text")]
-    assert any(text.startswith("No reservations from") for text in texts)
-
-
-if __name__ == "__main__":
-    draw_examples(_DOCS)
