@@ -48,7 +48,7 @@ class ListAccess(_Access, base.ListCommand):
         return parser
 
     def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
-        filters: dict[str, str] = {}
+        filters: dict[str, Any] = {}
         if parsed_args.flavor is not None:
             filters["flavor_id"] = self.v2.flavors.get(parsed_args.flavor).id
         if project := project_names.identity(self, parsed_args):

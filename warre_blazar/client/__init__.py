@@ -3,16 +3,19 @@
 For example::
 
     import openstack
-    from warre_blazar.client import Client
+    from warre_blazar import client
 
-    client = Client(session=openstack.connect().session)
-    for flavor in client.flavors.list():
-        print(flavor.name, client.flavors.free_slots(flavor.id, count=2))
+    conn = openstack.connect()
+    client.add_to(conn)
+    for flavor in conn.flavor_reservation.flavors():
+        print(flavor.name, conn.flavor_reservation.flavors.free_slots(flavor.id, count=2))
 
 The client needs keystoneauth1. It doesn't need the packages of Blazar's server.
 """
 
 from typing import Any
+
+from keystoneauth1 import adapter
 
 from warre_blazar import texts
 from warre_blazar.client import errors, reservations, resources, series, transport, waits
@@ -73,6 +76,7 @@ __all__ = [
     "UsageReport",
     "Wait",
     "Window",
+    "add_to",
     "errors",
 ]
 
@@ -83,7 +87,8 @@ class Client:
     Methods raise ``errors.ClientError`` if a request is invalid or refused. They raise
     keystoneauth's exceptions if Keystone or Blazar doesn't answer.
 
-    :param session: a keystoneauth1 session that is authenticated as a user.
+    :param session: a keystoneauth1 session that is authenticated as a user. Or an adapter for
+        Blazar's endpoint, which replaces all arguments that choose an endpoint.
     :param service_type: the type of Blazar's service in the catalog.
     :param interface: ``public``, ``internal`` or ``admin``.
     :param region_name: the region of the endpoint. If it is None, the client uses an endpoint in
@@ -110,15 +115,15 @@ class Client:
         idempotency_key: str | None = None,
         reader: texts.Reader | None = None,
     ) -> None:
-        self.transport = transport.Transport(
-            session,
-            service_type,
-            idempotency_key,
-            reader,
-            interface=interface,
-            region_name=region_name,
-            endpoint_override=endpoint_override,
-        )
+        if not isinstance(session, adapter.Adapter):
+            session = transport.adapter_of(
+                session,
+                service_type,
+                interface=interface,
+                region_name=region_name,
+                endpoint_override=endpoint_override,
+            )
+        self.transport = transport.Transport(session, idempotency_key, reader)
         self.flavors = resources.Flavors(self.transport)
         self.access = resources.AccessRights(self.transport)
         self.reservations = reservations.Reservations(self.transport)
@@ -132,3 +137,17 @@ class Client:
         self.offers = resources.Offerings(self.transport)
         self.waits = waits.Waits(self.transport)
         self.audit = resources.Audits(self.transport)
+
+
+def add_to(connection: Any) -> None:
+    """Give a connection of openstacksdk the attribute ``flavor_reservation``, a ``Client``.
+
+    The client's requests go through the SDK. So ``clouds.yaml`` chooses region, interface,
+    endpoint, time-out and retries, as for each service. A line in ``clouds.yaml`` calls this
+    function for each connection: ``vendor_hook: warre_blazar.client:add_to``.
+
+    :param connection: an ``openstack.connection.Connection``.
+    """
+    _ = connection.session  # Its requests refer to the connection only once it has a session.
+    proxy = connection.config.get_session_client("reservation")
+    connection.flavor_reservation = Client(proxy)

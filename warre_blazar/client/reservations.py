@@ -9,23 +9,14 @@ from warre_blazar import timer
 from warre_blazar.client import errors, lookup, resources, times
 from warre_blazar.client.collection import (
     DRY_RUN,
-    Collection,
+    Paged,
     Time,
-    known,
+    parameters,
     query_of,
     shown_as,
     values_of,
 )
-from warre_blazar.client.transport import path
-from warre_blazar.client.types import Alternatives, DryRun, Extension, Page, Reason, Reservation
-
-#: The API's query parameter for each filter of ``Reservations.list``.
-_FILTERS = {
-    **{name: name for name in ("project_id", "flavor_id", "user_id", "name", "status", "host")},
-    "since": "from",
-    "until": "to",
-}
-
+from warre_blazar.client.types import Alternatives, DryRun, Extension, Reason, Reservation
 
 #: The texts of a reservation that can be changed: labels, and what is done before the end.
 _TEXTS = ("name", "note", "contact", "before_end")
@@ -90,69 +81,33 @@ def _alternatives(foreseen: DryRun, why_not_free: Reason | None = None) -> Alter
     )
 
 
-def _listing(flags: dict[str, bool], sort: str | None, filters: dict[str, Any]) -> dict[str, str]:
-    """The query of a listing. Flags that are False are left out."""
-    values = {_FILTERS[name]: value for name, value in known(filters, *_FILTERS).items()}
-    values["status"] = ",".join(filters.get("status") or ()) or None
-    return query_of(**{name: flag or None for name, flag in flags.items()}, sort=sort, **values)
-
-
-class Reservations(Collection):
-    """The reservations of projects.
+class Reservations(Paged[Reservation]):
+    """The reservations of projects, ordered by start.
 
     ``ref`` is a reservation's id, the start of its id, its name, or the name of its flavor. A name
     works only if exactly one of the project's reservations has it, not counting COMPLETE
     reservations. Operators may also use the start of an id of another project's reservation.
+
+    ``list`` has these filters:
+
+    * ``status``: a list of statuses; ``name``, ``flavor_id`` and ``user_id``
+    * ``since`` and ``until``: times. Only reservations that end after ``since`` and start before
+      ``until`` are returned.
+    * ``deleted``: True for only reservations that were deleted
+    * ``idle``: True for only running reservations that had no server when Nova was last asked.
+      Their ``idle_since`` says since when.
+    * ``sort``: ``start``, ``end``, ``created_at``, ``project_id`` or ``user_id``. Append ``:desc``
+      to reverse the order.
+    * ``all_projects``, ``project_id`` and ``host``, for operators
     """
 
-    noun = "reservations"
-
-    def list(
-        self,
-        *,
-        all_projects: bool = False,
-        deleted: bool = False,
-        idle: bool = False,
-        sort: str | None = None,
-        limit: int | None = None,
-        **filters: Any,
-    ) -> list[Reservation]:
-        """Return the project's reservations, ordered by start.
-
-        :param all_projects: return the reservations of all projects. Only operators may set this.
-        :param deleted: return only reservations that were deleted.
-        :param idle: return only running reservations that had no server when Nova was last asked.
-            Their ``idle_since`` says since when.
-        :param sort: ``start``, ``end``, ``created_at``, ``project_id`` or ``user_id``. Append
-            ``:desc`` to reverse the order.
-        :param limit: the largest number of reservations to return.
-        :param filters: filters by ``project_id``, ``flavor_id``, ``user_id``, ``name``, ``host``,
-            ``status``, ``since`` or ``until``. ``status`` is a list of statuses. ``since`` and
-            ``until`` are times: only reservations that end after ``since`` and start before
-            ``until`` are returned. Only operators may filter by host or by another project. A
-            filter that is None has no effect.
-        """
-        flags = {"all_projects": all_projects, "deleted": deleted, "idle": idle}
-        query = _listing(flags, sort, filters)
-        return [Reservation.of(d) for d in self._transport.list(self.noun, query, limit)]
-
-    def page(
-        self,
-        number: int = 1,
-        size: int = 50,
-        *,
-        all_projects: bool = False,
-        idle: bool = False,
-        sort: str | None = None,
-        **filters: Any,
-    ) -> Page[Reservation]:
-        """Return one page of what ``list`` returns for the same other arguments.
-
-        :param number: the number of the page. The first one is 1.
-        :param size: the number of reservations on each page.
-        """
-        query = _listing({"all_projects": all_projects, "idle": idle}, sort, filters)
-        return self._page(Reservation, query, number, size)
+    noun, kind = "reservations", Reservation
+    filters = parameters(
+        *("all_projects", "deleted", "idle", "sort", "project_id", "flavor_id", "user_id"),
+        *("name", "status", "host"),
+        since="from",
+        until="to",
+    )
 
     def get(
         self, ref: str, *, log: bool = False, servers: bool = False, past: bool = False
@@ -166,7 +121,7 @@ class Reservations(Collection):
         :param past: let a name also mean a COMPLETE reservation if no other one has it.
         """
         query = query_of(detail="log" if log else "servers" if servers else None)
-        where = path(self.noun, lookup.reservation(self, ref, past=past))
+        where = self._path(lookup.reservation(self, ref, past=past))
         return Reservation.of(*self._transport.request_tagged("GET", where, query=query))
 
     def create(
@@ -285,8 +240,7 @@ class Reservations(Collection):
 
         :returns: True if the reservation is deleted. False if the deletion isn't finished yet.
         """
-        response = self._transport.request("DELETE", self._path(ref))
-        return response.status_code != 202
+        return self._remove(ref)
 
     def wait(
         self,
@@ -338,8 +292,8 @@ class Reservations(Collection):
                 raise
             return error
 
-    def _path(self, ref: str) -> str:
-        return path(self.noun, lookup.reservation(self, ref))
+    def _id(self, ref: str) -> str:
+        return lookup.reservation(self, ref)
 
 
 def _over(reservation: Reservation) -> errors.WaitError:

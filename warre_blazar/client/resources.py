@@ -9,16 +9,15 @@ from typing import Any
 
 from warre_blazar.client import errors, lookup
 from warre_blazar.client.collection import (
-    DRY_RUN,
     Collection,
+    Editable,
+    Listed,
+    Paged,
     Time,
     hours_of,
-    known,
+    parameters,
     query_of,
-    shown_as,
-    values_of,
 )
-from warre_blazar.client.transport import path
 from warre_blazar.client.types import (
     Access,
     AuditFinding,
@@ -41,32 +40,20 @@ from warre_blazar.client.types import (
 # these classes use the following names.
 SpanList = list[Span]
 FlavorList = list[Flavor]
+LimitsList = list[Limits]
 FreePartsList = list[FreeParts]
 
 
-class Flavors(Collection):
-    """The flavors that operators offer for booking. ``ref`` is a flavor's id or name."""
+class Flavors(Editable[Flavor]):
+    """The flavors that operators offer for booking. ``ref`` is a flavor's id or name.
 
-    noun = "flavors"
+    ``list`` returns the flavors that the project may book. It filters by ``category`` and
+    ``availability_zone``. With ``all_projects``, operators get all flavors, including inactive
+    flavors and private flavors of all projects.
+    """
 
-    def list(
-        self,
-        *,
-        all_projects: bool = False,
-        category: str | None = None,
-        availability_zone: str | None = None,
-    ) -> list[Flavor]:
-        """Return the flavors that the project may book.
-
-        :param all_projects: return all flavors, including inactive flavors and private flavors of
-            all projects. Only operators may ask for all flavors.
-        """
-        query = query_of(
-            all_projects=all_projects or None,
-            category=category,
-            availability_zone=availability_zone,
-        )
-        return [Flavor.of(d) for d in self._transport.list(self.noun, query)]
+    noun, kind = "flavors", Flavor
+    filters = parameters("all_projects", "category", "availability_zone")
 
     def visible(self) -> FlavorList:
         """Return all flavors that the user may see. Operators may see all flavors."""
@@ -91,36 +78,7 @@ class Flavors(Collection):
 
         :param dry_run: create nothing, and return the flavor as it would be. Its id isn't kept.
         """
-        body = values_of({"name": name, **values})
-        if dry_run:
-            document = self._transport.request_document(
-                "POST", "/flavors", query=DRY_RUN, body=body
-            )
-            return Flavor.of(document)
-        return Flavor.of(self._transport.create("/flavors", body))
-
-    def update(
-        self, ref: str, *, dry_run: bool = False, etag: str | None = None, **values: Any
-    ) -> Flavor:
-        """Change fields of a flavor. ``extra_specs`` replaces all extra specs of the flavor.
-
-        :param dry_run: change nothing, and return the flavor as it would be.
-        :param etag: the ``etag`` of the flavor as it was shown. If somebody else has changed one of
-            these fields since then, the API refuses the change with ``changed_since_shown``.
-        """
-        return Flavor.of(
-            *self._transport.request_tagged(
-                "PATCH",
-                self._path(ref),
-                query=DRY_RUN if dry_run else {},
-                body=values_of(values),
-                headers=shown_as(etag),
-            )
-        )
-
-    def delete(self, ref: str) -> None:
-        """Delete a flavor. The API refuses this if any reservation of the flavor isn't COMPLETE."""
-        self._transport.request("DELETE", self._path(ref))
+        return self._make({"name": name, **values}, dry_run=dry_run)
 
     def free_slots(
         self,
@@ -143,49 +101,37 @@ class Flavors(Collection):
         :param length: return only spans that are at least this long. If a reservation of the flavor
             can't be this long, there are none.
         """
-        search: dict[str, Any] = {"start": start, "end": end, "count": count, "affinity": affinity}
-        query = query_of(**search, hours=hours_of(length))
-        documents = self._transport.request_document(
-            "GET", f"{self._path(ref)}/freeslots", query=query
-        )
-        return [Span.of(d) for d in documents]
+        search = {"start": start, "end": end, "count": count, "affinity": affinity}
+        return [Span.of(each) for each in self._free(ref, hours=hours_of(length), **search)]
 
     def why_not_free(
-        self,
-        ref: str,
-        *,
-        start: Time | None = None,
-        end: Time | None = None,
-        count: int = 1,
-        affinity: bool | None = None,
-        length: datetime.timedelta | None = None,
+        self, ref: str, *, length: datetime.timedelta | None = None, count: int = 1, **search: Any
     ) -> Reason | None:
         """Return the reason why no free slot is at least ``length`` long.
 
         The other parameters are those of ``free_slots``. The result is None if a free slot of this
         length exists, or if the server gives no reasons.
         """
-        search: dict[str, Any] = {"start": start, "end": end, "count": count, "affinity": affinity}
-        query = query_of(**search, hours=hours_of(length), reason=True)
-        answer = self._transport.request_document(
-            "GET", f"{self._path(ref)}/freeslots", query=query
-        )
+        answer = self._free(ref, count=count, **search, hours=hours_of(length), reason=True)
         reason = answer.get("reason") if isinstance(answer, dict) else None
         return None if reason is None else Reason.of(reason)
 
-    def _path(self, ref: str) -> str:
-        return path(self.noun, lookup.flavor(self, ref))
+    def _free(self, ref: str, **search: Any) -> Any:
+        where = f"{self._path(ref)}/freeslots"
+        return self._transport.request_document("GET", where, query=query_of(**search))
+
+    def _id(self, ref: str) -> str:
+        return lookup.flavor(self, ref)
 
 
-class AccessRights(Collection):
-    """The access rights: which projects may book which private flavors."""
+class AccessRights(Listed[Access]):
+    """The access rights: which projects may book which private flavors.
 
-    noun = "flavorprojects"
+    ``list`` filters by ``flavor_id`` and ``project_id``.
+    """
 
-    def list(self, *, flavor_id: str | None = None, project_id: str | None = None) -> list[Access]:
-        """Return access rights. The parameters select one flavor's or one project's rights."""
-        query = query_of(flavor_id=flavor_id, project_id=project_id)
-        return [Access.of(d) for d in self._transport.list(self.noun, query)]
+    noun, kind = "flavorprojects", Access
+    filters = parameters("flavor_id", "project_id")
 
     def grant(self, flavor: str, project_id: str) -> Access:
         """Allow a project to book a private flavor. ``flavor`` is the flavor's id or name."""
@@ -194,21 +140,18 @@ class AccessRights(Collection):
 
     def revoke(self, access_id: str) -> None:
         """Withdraw an access right. Existing reservations stay."""
-        self._transport.request("DELETE", path(self.noun, access_id))
+        self._remove(access_id)
 
 
-class Windows(Collection):
-    """Maintenance windows.
+class Windows(Editable[Window]):
+    """Maintenance windows, ordered by start.
 
     ``ref`` is a window's id, the start of its id, or its note. A note works only if no other window
-    has the same note.
+    has the same note. ``update`` changes ``start``, ``end``, ``note``, ``flavor_ids`` or
+    ``host_ids``. ``bookings`` is the same as for ``create``, and may be given alone.
     """
 
-    noun = "maintenancewindows"
-
-    def list(self) -> list[Window]:
-        """Return all maintenance windows, ordered by start."""
-        return [Window.of(d) for d in self._transport.list(self.noun)]
+    noun, kind = "maintenancewindows", Window
 
     def get(self, ref: str) -> Window:
         """Return one maintenance window."""
@@ -234,45 +177,20 @@ class Windows(Collection):
             ``show``, nothing is created.
         :param dry_run: create nothing, and return the window as it would be. Its id isn't kept.
         """
-        body = values_of({"start": start, "end": end, "note": note, "flavor_ids": list(flavor_ids)})
+        body: dict[str, Any] = {
+            "start": start,
+            "end": end,
+            "note": note,
+            "flavor_ids": list(flavor_ids),
+        }
         if hosts := list(host_ids):
             body["host_ids"] = hosts
         if bookings is not None:
             body["bookings"] = bookings
-        if dry_run or bookings == "show":
-            document = self._transport.request_document(
-                "POST", f"/{self.noun}", query=DRY_RUN, body=body
-            )
-            return Window.of(document)
-        return Window.of(self._transport.create(f"/{self.noun}", body))
+        return self._make(body, dry_run=dry_run or bookings == "show")
 
-    def update(
-        self, ref: str, *, dry_run: bool = False, etag: str | None = None, **values: Any
-    ) -> Window:
-        """Change ``start``, ``end``, ``note``, ``flavor_ids`` or ``host_ids`` of a window.
-
-        ``flavor_ids`` replaces all flavors of the window, and ``host_ids`` all hosts. ``bookings``
-        is the same as for ``create``, and may be given alone.
-
-        :param dry_run: change nothing, and return the window as it would be.
-        :param etag: the same as for flavors.
-        """
-        return Window.of(
-            *self._transport.request_tagged(
-                "PATCH",
-                self._path(ref),
-                query=DRY_RUN if dry_run else {},
-                body=values_of(values),
-                headers=shown_as(etag),
-            )
-        )
-
-    def delete(self, ref: str) -> None:
-        """Delete a window, so that its flavors can be booked again."""
-        self._transport.request("DELETE", self._path(ref))
-
-    def _path(self, ref: str) -> str:
-        return path(self.noun, lookup.window(self, ref))
+    def _id(self, ref: str) -> str:
+        return lookup.window(self, ref)
 
 
 class Hosts(Collection):
@@ -372,7 +290,7 @@ class ProjectLimits(Collection):
         query = query_of(project_id=project_id)
         return Limits.of(self._transport.request_document("GET", "/limits", query=query))
 
-    def list(self) -> list[Limits]:
+    def list(self) -> LimitsList:
         """Return the limits of all projects. Only operators may ask for them."""
         return [Limits.of(d) for d in self._transport.list(self.noun, {"all_projects": "true"})]
 
@@ -398,57 +316,25 @@ class ProjectUsage(Collection):
         :param by: ``project``, ``user``, ``flavor`` or ``day``. None: add up everything.
         :param filters: filters by ``project_id``, ``user_id`` or ``flavor_id``.
         """
-        query = query_of(
-            **{"from": since, "to": until},
-            by=by,
-            all_projects=all_projects or None,
-            **known(filters, "project_id", "user_id", "flavor_id"),
-        )
+        if unknown := filters.keys() - {"project_id", "user_id", "flavor_id"}:
+            raise TypeError(f"unknown filters: {', '.join(sorted(unknown))}")
+        span = {"from": since, "to": until}
+        query = query_of(**span, by=by, all_projects=all_projects or None, **filters)
         return UsageReport.of(self._transport.request_document("GET", "/usage", query=query))
 
 
-class Refusals(Collection):
-    """Requests to book or to change a reservation that a rule has refused."""
+class Refusals(Paged[Refusal]):
+    """Requests to book or to change a reservation that a rule has refused, the latest first.
 
-    noun = "refusals"
+    ``list`` filters by ``project_id``, ``user_id``, ``flavor_id`` or ``code``. It returns only
+    requests that were refused at ``since`` or later, and before ``until``. Only operators may set
+    ``all_projects``.
+    """
 
-    def list(
-        self,
-        *,
-        since: Time | None = None,
-        until: Time | None = None,
-        all_projects: bool = False,
-        limit: int | None = None,
-        **filters: str | None,
-    ) -> list[Refusal]:
-        """Return the refused requests of the user's project, the latest first.
-
-        :param since: return only requests that were refused at this time or later.
-        :param until: return only requests that were refused before this time.
-        :param all_projects: return those of all projects. Only operators may set this.
-        :param limit: the largest number of requests to return.
-        :param filters: filters by ``project_id``, ``user_id``, ``flavor_id`` or ``code``.
-        """
-        query = _refused(since, until, all_projects, filters)
-        return [Refusal.of(d) for d in self._transport.list(self.noun, query, limit)]
-
-    def page(
-        self,
-        number: int = 1,
-        size: int = 50,
-        *,
-        since: Time | None = None,
-        until: Time | None = None,
-        all_projects: bool = False,
-        **filters: str | None,
-    ) -> Page[Refusal]:
-        """Return one page of what ``list`` returns for the same other arguments.
-
-        :param number: the number of the page. The first one is 1.
-        :param size: the number of requests on each page.
-        """
-        query = _refused(since, until, all_projects, filters)
-        return self._page(Refusal, query, number, size)
+    noun, kind = "refusals", Refusal
+    filters = parameters(
+        *("all_projects", "project_id", "user_id", "flavor_id", "code"), since="from", until="to"
+    )
 
 
 class Audits(Collection):
@@ -472,14 +358,3 @@ class Audits(Collection):
             {each["service"]: each["reason"] for each in document["away"]},
             Page(found, number, size, document["total"]),
         )
-
-
-def _refused(
-    since: Time | None, until: Time | None, all_projects: bool, filters: dict[str, str | None]
-) -> dict[str, str]:
-    """The query of a listing of refused requests."""
-    return query_of(
-        **{"from": since, "to": until},
-        all_projects=all_projects or None,
-        **known(filters, "project_id", "user_id", "flavor_id", "code"),
-    )

@@ -4,54 +4,32 @@ import datetime
 from typing import Any
 
 from warre_blazar.client import lookup, times
-from warre_blazar.client.collection import DRY_RUN, Collection, query_of
-from warre_blazar.client.transport import path
-from warre_blazar.client.types import Page, Series, SeriesForeseen
+from warre_blazar.client.collection import DRY_RUN, Paged, parameters
+from warre_blazar.client.types import Series, SeriesForeseen
 
 #: The optional fields of a new series.
 _OPTIONAL = ("name", "note", "contact", "before_end", "affinity", "project_id")
 
 
-class AllSeries(Collection):
-    """Series of reservations.
+class AllSeries(Paged[Series]):
+    """Series of reservations, the latest first.
 
     ``ref`` is the id of a series, the start of its id, or its name. A name works only if exactly
     one series of the project has it, not counting those that were ended.
+
+    Only operators may list the series of another ``project_id``, or of ``all_projects``.
     """
 
-    noun = "series"
-
-    def list(self, *, all_projects: bool = False, project_id: str | None = None) -> list[Series]:
-        """Return the project's series, the latest first.
-
-        :param all_projects: return the series of all projects. Only operators may set this.
-        :param project_id: return the series of another project. Only operators may give this.
-        """
-        query = query_of(all_projects=all_projects or None, project_id=project_id)
-        return [Series.of(d) for d in self._transport.list(self.noun, query)]
-
-    def page(
-        self,
-        number: int = 1,
-        size: int = 50,
-        *,
-        all_projects: bool = False,
-        project_id: str | None = None,
-    ) -> Page[Series]:
-        """Return one page of what ``list`` returns for the same other arguments.
-
-        :param number: the number of the page. The first one is 1.
-        :param size: the number of series on each page.
-        """
-        query = query_of(all_projects=all_projects or None, project_id=project_id)
-        return self._page(Series, query, number, size)
+    noun, kind = "series", Series
+    filters = parameters("all_projects", "project_id")
 
     def get(self, ref: str, *, past: bool = False) -> Series:
         """Return one series, with its reservations.
 
         :param past: whether a name may mean a series that was ended if no other has it.
         """
-        return Series.of(self._transport.request_document("GET", self._path(ref, past=past)))
+        where = self._path(lookup.series(self, ref, past=past))
+        return Series.of(self._transport.request_document("GET", where))
 
     def create(self, flavor: str, **values: Any) -> Series:
         """Book a series. What couldn't be booked is in its ``refused``.
@@ -100,12 +78,10 @@ class AllSeries(Collection):
         :param running: delete the running ones too.
         :returns: True if they are deleted. False if the deletion isn't finished yet.
         """
-        query = query_of(running=running or None)
-        response = self._transport.request("DELETE", self._path(ref), query=query)
-        return response.status_code != 202
+        return self._remove(ref, running=running or None)
 
-    def _path(self, ref: str, *, past: bool = False) -> str:
-        return path(self.noun, lookup.series(self, ref, past=past))
+    def _id(self, ref: str) -> str:
+        return lookup.series(self, ref)
 
 
 def _body(

@@ -22,27 +22,21 @@ _TAG = re.compile(r"<[^>]*>")
 class Transport:
     """Sends and receives the API's JSON documents.
 
+    :param connected: an adapter of keystoneauth for Blazar's endpoint.
     :param idempotency_key: the key of each request that creates something. None: each has its own.
     :param reader: for whom the sentences of answers are worded. None: they stay as the API words
         them.
-    :param endpoint_filter: the arguments of keystoneauth that choose the endpoint: ``interface``,
-        ``region_name`` and ``endpoint_override``.
     """
 
     def __init__(
         self,
-        session: Any,
-        service_type: str = "reservation",
+        connected: adapter.Adapter,
         idempotency_key: str | None = None,
         reader: texts.Reader | None = None,
-        **endpoint_filter: Any,
     ) -> None:
-        self._key, self._reader = idempotency_key, reader
-        self._adapter = adapter.Adapter(
-            session, service_type=service_type, user_agent="warre-blazar", **endpoint_filter
-        )
+        self._adapter, self._key, self._reader = connected, idempotency_key, reader
         self._options: dict[str, Any] = {"raise_exc": False}
-        if session.timeout is None:
+        if connected.session.timeout is None:
             self._options["timeout"] = times.ANSWER_TIMEOUT
 
     @property
@@ -251,6 +245,15 @@ def _leaves_open(error: errors.ApiError) -> bool:
     """
     without_code = not error.code and error.status in (502, 503, 504)
     return without_code or error.code in ("no_answer", "try_again")
+
+
+def adapter_of(session: Any, service_type: str = "reservation", **choice: Any) -> adapter.Adapter:
+    """Return an adapter for the endpoint of a service.
+
+    :param choice: the arguments of keystoneauth that choose the endpoint: ``interface``,
+        ``region_name`` and ``endpoint_override``.
+    """
+    return adapter.Adapter(session, service_type=service_type, user_agent="warre-blazar", **choice)
 
 
 class _SessionWithTimeout:

@@ -4,54 +4,22 @@ import datetime
 from typing import Any
 
 from warre_blazar.client import lookup, times
-from warre_blazar.client.collection import DRY_RUN, Collection, Time, known, query_of, values_of
-from warre_blazar.client.transport import path
-from warre_blazar.client.types import Page, Wait
+from warre_blazar.client.collection import DRY_RUN, Paged, Time, parameters, values_of
+from warre_blazar.client.types import Wait
 
 
-class Waits(Collection):
-    """What projects want to book once there is room.
+class Waits(Paged[Wait]):
+    """What projects want to book once there is room, the oldest first.
 
     ``ref`` is a wait's id, the start of its id, or the name of the reservation to be. A name works
     only if no other wait of the project that is WAITING has it.
+
+    ``list`` filters by ``status`` (one or more of the states, which commas separate) and
+    ``user_id``, and for operators by ``project_id`` or ``all_projects``.
     """
 
-    noun = "waits"
-
-    def list(
-        self,
-        *,
-        all_projects: bool = False,
-        status: str | None = None,
-        limit: int | None = None,
-        **filters: str | None,
-    ) -> list[Wait]:
-        """Return the waits of the user's project, the oldest first.
-
-        :param all_projects: return those of all projects. Only operators may set this.
-        :param status: return only waits with one of these states, which commas separate.
-        :param limit: the largest number of waits to return.
-        :param filters: filters by ``project_id`` or ``user_id``.
-        """
-        query = _listing(all_projects, status, filters)
-        return [Wait.of(d) for d in self._transport.list(self.noun, query, limit)]
-
-    def page(
-        self,
-        number: int = 1,
-        size: int = 50,
-        *,
-        all_projects: bool = False,
-        status: str | None = None,
-        **filters: str | None,
-    ) -> Page[Wait]:
-        """Return one page of what ``list`` returns for the same other arguments.
-
-        :param number: the number of the page. The first one is 1.
-        :param size: the number of waits on each page.
-        """
-        query = _listing(all_projects, status, filters)
-        return self._page(Wait, query, number, size)
+    noun, kind = "waits", Wait
+    filters = parameters("all_projects", "status", "project_id", "user_id")
 
     def get(self, ref: str) -> Wait:
         """Return one wait, with its position in line."""
@@ -97,18 +65,7 @@ class Waits(Collection):
 
     def delete(self, ref: str) -> None:
         """Cancel a wait. What was booked for it stays."""
-        self._transport.request("DELETE", self._path(ref))
+        self._remove(ref)
 
-    def _path(self, ref: str) -> str:
-        return path(self.noun, lookup.wait(self, ref))
-
-
-def _listing(
-    all_projects: bool, status: str | None, filters: dict[str, str | None]
-) -> dict[str, str]:
-    """The query of a listing."""
-    return query_of(
-        all_projects=all_projects or None,
-        status=status,
-        **known(filters, "project_id", "user_id"),
-    )
+    def _id(self, ref: str) -> str:
+        return lookup.wait(self, ref)

@@ -134,7 +134,8 @@ def public_url() -> str:
     :raises ServiceRefused: Keystone refuses the login.
     """
     region = cfg.CONF.os_region_name
-    api = transport.Transport(service_session(), interface="public", region_name=region)
+    public = transport.adapter_of(service_session(), interface="public", region_name=region)
+    api = transport.Transport(public)
     with speaking_of("Keystone"):
         try:
             return api.url
