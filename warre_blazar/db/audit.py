@@ -263,11 +263,16 @@ def _of_source_flavor(text: str | None) -> dict[str, int] | None:
 
 
 def trusts_in_use(db: Session, also: sa.Select[tuple[str]] | None) -> set[str]:
-    """The ids of the trusts of leases without flavor:slot reservations, and of hosts.
+    """The ids of the trusts of hosts, and of leases that aren't booked by clients of this package.
 
     :param also: a query of the ids of other leases whose trusts are in use too.
     """
-    others: sa.ColumnElement[bool] = sa.not_(lease_rows.ours())
+    in_stock_form = sa.exists().where(
+        reservations.c.lease_id == leases.c.id,
+        instance_reservations.c.reservation_id == reservations.c.id,
+        instance_reservations.c.flavor_id == reservations.c.id,
+    )
+    others: sa.ColumnElement[bool] = sa.or_(sa.not_(lease_rows.ours()), in_stock_form)
     if also is not None:
         others = sa.or_(others, leases.c.id.in_(also))
     of_leases = sa.select(leases.c.trust_id).where(leases.c.trust_id.is_not(None), others)

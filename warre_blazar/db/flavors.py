@@ -2,7 +2,7 @@
 
 import dataclasses
 import datetime
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
@@ -108,6 +108,15 @@ def find(
     query = sa.select(flavors).where(*conditions).order_by(flavors.c.id)
     candidates = [of_row(row) for row in db.execute(query).mappings()]
     return [flavor for flavor in candidates if flavor.id == ref] or candidates
+
+
+def bookable(db: Session, refs: Collection[str], project_id: str) -> set[str]:
+    """Those of some ids and names that a flavor has to which a project has access."""
+    named = sa.or_(flavors.c.id.in_(refs), flavors.c.name.in_(refs))
+    query = sa.select(flavors.c.id, flavors.c.name).where(
+        flavors.c.deleted == "", named, accessible_to(project_id)
+    )
+    return {text for row in db.execute(query) for text in row} & set(refs)
 
 
 def require(

@@ -15,6 +15,7 @@ from warre_blazar.errors import blazar_errors
 from warre_blazar.plugins import (
     booked_properties,
     change_records,
+    flavor_instances,
     graceful_stop,
     host_names,
     joined_writes,
@@ -39,6 +40,8 @@ FOR_SLOTS = (
     lease_guard.register,
     lost_leases.register,
     refusal_records.register,
+    # After all others that look at what is booked.
+    flavor_instances.register,
     # After lease_guard, which may correct what Blazar writes.
     change_records.register,
 )

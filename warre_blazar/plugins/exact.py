@@ -36,6 +36,7 @@ from warre_blazar.db.running import lease_writes
 from warre_blazar.domain.flavors.request_groups import PlacementRequest
 from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import exceptions
+from warre_blazar.errors.blazar_errors import as_blazar
 from warre_blazar.openstack import placement as our_placement
 from warre_blazar.plugins import blazar_changes, error_translation, lease_guard
 from warre_blazar.services.booking import stock_types
@@ -446,7 +447,10 @@ class ExactFlavorPlugin(_Exact, flavor_plugin.FlavorPlugin):
         self._validate_reservation_params(values)
         if strutils.bool_from_string(values["affinity"], default=None) is not None:
             raise manager_exc.NotImplemented(error="Affinity not supported yet")
-        _, _, source = self._get_flavor_details(values["flavor_id"])
+        try:
+            _, _, source = self._get_flavor_details(values["flavor_id"])
+        except nova_exc.NotFound as error:
+            raise as_blazar(exceptions.FlavorNotFound(values["flavor_id"])) from error
         return dict(source)
 
     def _picked(self, values: Mapping[str, Any], source: Mapping[str, Any]) -> list[str]:

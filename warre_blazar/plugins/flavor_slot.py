@@ -29,6 +29,7 @@ from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import blazar_errors, exceptions
 from warre_blazar.fields import reservations as reservation_fields
 from warre_blazar.plugins import blazar_changes, carried_decisions, error_translation, monitor
+from warre_blazar.plugins.flavor_instances import SENT
 from warre_blazar.plugins.host_failures import HostFailures
 from warre_blazar.services.booking import admission, changing, lookup
 from warre_blazar.services.running import blazar_start_end
@@ -216,7 +217,7 @@ def _request(values: Mapping[str, Any], project_id: str) -> admission.BookingReq
 
     :raises InvalidField: a field is unknown, or its value isn't valid.
     """
-    unknown = set(values) - _BLAZARS_OWN - _CREATION_FIELDS - _SERIES_FIELDS
+    unknown = set(values) - _BLAZARS_OWN - _CREATION_FIELDS - _SERIES_FIELDS - {SENT}
     if unknown:
         raise exceptions.InvalidField(
             min(unknown),
@@ -240,6 +241,7 @@ def _request(values: Mapping[str, Any], project_id: str) -> admission.BookingReq
         series=_series(values),
         movable_hours=_movable_hours(values.get("movable_hours")),
         wait_id=values.get("wait_id"),
+        sent_flavor=values.get(SENT),
     )
 
 

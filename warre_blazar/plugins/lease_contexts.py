@@ -109,7 +109,7 @@ def _creating(method: Callable[..., Any]) -> Callable[..., Any]:
         reservations = lease_values.get("reservations", [])
         if any(r.get("resource_type") == RESOURCE_TYPE for r in reservations):
             with _making(_of_request), carried_decisions.carrying():
-                return method(self, {**lease_values, "trust_id": None})
+                return method(self, {"trust_id": None, **lease_values})
         if lease_values.get("trust_id") is None:
             raise manager_exc.MissingTrustId
         return method(self, lease_values)

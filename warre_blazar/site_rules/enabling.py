@@ -10,6 +10,8 @@ cfg.CONF.import_opt("enable_v1_api", "blazar.config")
 
 #: The name of the plugin in ``[manager] plugins``.
 PLUGIN = "flavor.slot.plugin"
+#: The name of the exact plugin for ``flavor:instance``.
+EXACT_FLAVORS = "exact.flavor.instance.plugin"
 
 
 def check_v1() -> None:

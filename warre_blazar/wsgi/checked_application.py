@@ -28,6 +28,7 @@ from warre_blazar.wsgi import (
     lease_trusts,
     manager_calls,
     request_threads,
+    stock_form,
     v2,
     versions,
 )
@@ -71,6 +72,7 @@ def blueprint() -> flask.Blueprint:
     if has_tables:
         enforcement.enable()
         lease_trusts.register()
+        stock_form.register()
     _let_selector_pass_requests_on()
     made = flask.Blueprint("warre_blazar", __name__)
     made.record(lambda state: _serve(cast(flask.Flask, state.app)))

@@ -13,13 +13,15 @@ from warre_blazar.errors import exceptions, statuses
 
 
 def refusal(error: exceptions.WarreError) -> webob.Response:
-    """The answer to a request that is refused with an error."""
+    """The answer to a request that is refused with an error.
+
+    Its type says no charset, as JSON needs none, and as Azimuth knows the type only without one.
+    """
     status = statuses.around_blazar(error.code)
     return webob.Response(
         json.dumps(error_bodies.body(status, error)).encode(),
         status=status,
         content_type="application/json",
-        charset="UTF-8",
     )
 
 

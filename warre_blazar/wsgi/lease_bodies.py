@@ -102,7 +102,7 @@ _WRITTEN = {
     for name in (
         *("lease_id", "project_id", "user_id", "trust_id", "start_date", "end_date"),
         *("resource_id", "status", "created_at", "updated_at"),
-        *("missing_resources", "resources_changed", "count_range", "shown"),
+        *("missing_resources", "resources_changed", "count_range", "shown", "sent_flavor"),
     )
 }
 
@@ -231,6 +231,10 @@ def _convert_numbers(reservation: Any) -> None:
     if isinstance(reservation, dict):
         numbers = {n: parsing.whole(reservation[n]) for n in _NUMBERS if n in reservation}
         reservation.update(numbers)
+        flavor = reservation.get("flavor_id")
+        if isinstance(flavor, int) and not isinstance(flavor, bool):
+            # python-blazarclient sends an id that looks like a number as a number.
+            reservation["flavor_id"] = str(flavor)
 
 
 def check_values(field: str, value: Any, depth: int) -> None:

@@ -15,7 +15,7 @@ from blazar.utils import plugins
 
 from warre_blazar import texts
 from warre_blazar.errors import exceptions
-from warre_blazar.wsgi import lease_bodies
+from warre_blazar.wsgi import lease_bodies, stock_form
 
 _EXPRESSIONS = ("hypervisor_properties", "resource_properties")
 _ENDED = "TERMINATED"
@@ -99,7 +99,8 @@ def _check_reservation(field: str, reservation: Any, changes: Values) -> None:
     """
     resource_type = reservation["resource_type"]
     fixed_keys = []
-    if changes.get("resource_type", resource_type) != resource_type:
+    shown = stock_form.shown_type(reservation)
+    if changes.get("resource_type", shown) not in (shown, resource_type):
         # Blazar would let the plugin of the other type change the reservation.
         fixed_keys = ["resource_type"]
     elif resource_type == _NOT_SUPPORTED:

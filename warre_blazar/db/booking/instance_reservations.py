@@ -1,5 +1,6 @@
 """Rows of Blazar's table ``instance_reservations``, which Blazar's plugins and API read."""
 
+import dataclasses
 import uuid
 from collections.abc import Mapping
 from typing import Any
@@ -26,6 +27,7 @@ def insert(
 
     Blazar's flavor plugin reads the Nova flavor's sizes from the JSON in ``resource_properties``.
 
+    :param flavor: has the id that clients of Blazar's plugin are shown.
     :param chosen: the number of instances on each host, by host id.
     :param nova_flavor: the id of the reservation's Nova flavor.
     :param row_id: the id of the row; None for a new id.
@@ -39,15 +41,20 @@ def insert(
             amount=sum(chosen.values()),
             affinity=affinity,
             **on_fullest_host(flavor.shape, chosen),
-            resource_properties=source_flavor(flavor.id, flavor.name, flavor.shape),
+            resource_properties=source_flavor(
+                flavor.id, flavor.name, flavor.shape, is_public=flavor.is_public
+            ),
             flavor_id=nova_flavor,
         )
     )
     return row_id
 
 
-def source_flavor(flavor_id: str, name: str, shape: Shape) -> str:
-    """A flavor and its shape in the JSON form that Blazar's flavor plugin reads."""
+def source_flavor(flavor_id: str, name: str, shape: Shape, *, is_public: bool = True) -> str:
+    """A flavor and its shape in the JSON form in which Blazar's flavor plugin stores Nova flavors.
+
+    Clients of ``flavor:instance`` are shown it.
+    """
     source: dict[str, Any] = {
         "id": flavor_id,
         "name": name,
@@ -55,6 +62,10 @@ def source_flavor(flavor_id: str, name: str, shape: Shape) -> str:
         "ram": shape.memory_mb,
         "disk": shape.disk_gb,
         "OS-FLV-EXT-DATA:ephemeral": shape.ephemeral_gb,
+        "swap": "",
+        "OS-FLV-DISABLED:disabled": False,
+        "rxtx_factor": 1.0,
+        "os-flavor-access:is_public": is_public,
         "extra_specs": dict(shape.extra_specs),
     }
     return jsonutils.dumps(source)
@@ -80,13 +91,26 @@ def write_again(db: Session, reservation_id: str, flavor: Flavor, **values: Any)
     """
     same_reservation = reservations.c.id == reservation_id
     known = db.scalar(sa.select(reservations.c.resource_id).where(same_reservation))
+    sent = sent_flavor(db, reservation_id)
     db.execute(
         instance_reservations.delete().where(
             instance_reservations.c.reservation_id == reservation_id
         )
     )
-    row_id = insert(db, reservation_id, flavor, row_id=known, **values)
+    shown = dataclasses.replace(flavor, id=sent or flavor.id)
+    row_id = insert(db, reservation_id, shown, row_id=known, **values)
     db.execute(reservations.update().where(same_reservation).values(resource_id=row_id))
+
+
+def sent_flavor(db: Session, reservation_id: str) -> str | None:
+    """The flavor as a client of ``flavor:instance`` has sent it. None: another client has booked.
+
+    Only the Nova flavors of such reservations have the ids of the reservations.
+    """
+    columns = instance_reservations.c
+    mine = (columns.reservation_id == reservation_id, columns.flavor_id == reservation_id)
+    text = db.scalar(sa.select(columns.resource_properties).where(*mine))
+    return None if text is None else str(jsonutils.loads(text)["id"])
 
 
 def nova_flavor_id(db: Session, reservation_id: str) -> str | None:

@@ -34,13 +34,23 @@ def resource_class(reservation_id: str) -> str:
     return _CLASS_PREFIX + reservation_id.upper().replace("-", "_")
 
 
-def nova_flavor_id(reservation_id: str) -> str:
+def nova_flavor_id(reservation_id: str, *, in_stock_form: bool = False) -> str:
     """The id of a reservation's Nova flavor: the reservation's id without its dashes.
 
     The two ids differ because clients of Warre expect a reservation and its Nova flavor to have
-    different ids.
+    different ids. Clients of Blazar's ``flavor:instance`` expect the same id.
+
+    :param in_stock_form: whether such a client has booked the reservation.
     """
-    return reservation_id.replace("-", "")
+    return reservation_id if in_stock_form else reservation_id.replace("-", "")
+
+
+def is_in_stock_form(reservation_id: str, nova_flavor: str | None) -> bool:
+    """Whether a reservation of this package is shown as one of Blazar's ``flavor:instance``.
+
+    :param nova_flavor: the id of its Nova flavor.
+    """
+    return nova_flavor == reservation_id
 
 
 def of_class(name: str) -> str | None:

@@ -62,6 +62,9 @@ class BookingRequest:
     movable_hours: int = 0
     #: The wait that the request is made for. It is booked in the same transaction.
     wait_id: str | None = None
+    #: The flavor as a client of Blazar's ``flavor:instance`` has sent it. It is shown to such
+    #: clients. None: another client books.
+    sent_flavor: str | None = None
 
     def is_same(self, other: "BookingRequest") -> bool:
         """Whether another request asks for the same, at whatever moment it does."""
@@ -216,11 +219,13 @@ def _write(db: Session, reservation_id: str, decision: BookingDecision) -> str:
         },
         flavor.shape,
     )
-    nova_flavor = backing_names.nova_flavor_id(reservation_id)
+    nova_flavor = backing_names.nova_flavor_id(
+        reservation_id, in_stock_form=request.sent_flavor is not None
+    )
     resource_id = instance_reservations.insert(
         db,
         reservation_id,
-        flavor,
+        dataclasses.replace(flavor, id=request.sent_flavor or flavor.id),
         place.chosen,
         affinity=request.affinity,
         nova_flavor=nova_flavor,

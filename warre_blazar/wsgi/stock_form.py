@@ -1,0 +1,91 @@
+"""Shows reservations over v1 as Blazar's own, if a client of ``flavor:instance`` has booked them.
+
+These clients know only what Blazar's plugin answers, down to the form of each value.
+"""
+
+import functools
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from blazar.api.v1.leases import service
+from blazar.plugins import flavor as stock_flavor
+
+from warre_blazar.domain.flavors.flavor import RESOURCE_TYPE
+from warre_blazar.domain.running import backing_names
+
+#: By column of a reservation, the field of its source flavor that Blazar's plugin writes there.
+_SIZES = {"vcpus": "vcpus", "memory_mb": "ram", "disk_gb": "disk"}
+
+
+def register() -> None:
+    """Show such reservations in their form in Blazar's API in this process."""
+    api = service.API
+    if hasattr(api.get_lease, "shows_stock_form"):
+        return
+    api.update_lease = _without_type(api.update_lease)
+    for name in ("get_lease", "get_leases", "create_lease", "update_lease"):
+        setattr(api, name, _showing(getattr(api, name)))
+    setattr(api.get_lease, "shows_stock_form", True)  # noqa: B010 - a function's attribute
+
+
+def shown_type(reservation: Mapping[str, Any]) -> str:
+    """The resource type that v1 shows for a row of Blazar's table of reservations."""
+    return stock_flavor.RESOURCE_TYPE if _is_shown(reservation) else reservation["resource_type"]
+
+
+def _is_shown(reservation: Mapping[str, Any]) -> bool:
+    is_ours = reservation["resource_type"] == RESOURCE_TYPE
+    return is_ours and backing_names.is_in_stock_form(
+        reservation["id"], reservation.get("flavor_id")
+    )
+
+
+def _without_type(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap ``update_lease``, so that clients can send back the type that they are shown.
+
+    Blazar's manager adds the stored type to what lacks one, and refuses to change reservations of
+    ``flavor:instance``.
+    """
+
+    @functools.wraps(method)
+    def update_lease(self: Any, lease_id: str, data: dict[str, Any]) -> Any:
+        for each in data.get("reservations", ()):
+            if each.get("resource_type") == stock_flavor.RESOURCE_TYPE:
+                del each["resource_type"]
+        return method(self, lease_id, data)
+
+    return update_lease
+
+
+def _showing(method: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(method)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        answer = method(*args, **kwargs)
+        for lease in answer if isinstance(answer, list) else [answer]:
+            _show(lease)
+        return answer
+
+    return call
+
+
+def _show(lease: dict[str, Any]) -> None:
+    """Put a lease in stock form, if any of its reservations is shown so."""
+    ours = [each for each in lease.get("reservations", ()) if _is_shown(each)]
+    for reservation in ours:
+        source = json.loads(reservation["resource_properties"])
+        reservation.update({name: source[field] for name, field in _SIZES.items()})
+        reservation["resource_type"] = stock_flavor.RESOURCE_TYPE
+    if ours:
+        for item in (lease, *lease["reservations"], *lease["events"]):
+            _without_microseconds(item)
+
+
+def _without_microseconds(item: dict[str, Any]) -> None:
+    """Give times the form that they have with MariaDB, which stores whole seconds.
+
+    python-chi can read no other.
+    """
+    for name in ("created_at", "updated_at"):
+        if item[name] is not None:
+            item[name] = item[name].partition(".")[0]
