@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from blazar.api.v1.leases import service
+from blazar.db import api as db_api
 from blazar.plugins import flavor as stock_flavor
 
 from warre_blazar.domain.flavors.flavor import RESOURCE_TYPE
@@ -37,7 +38,7 @@ def shown_type(reservation: Mapping[str, Any]) -> str:
 def _is_shown(reservation: Mapping[str, Any]) -> bool:
     is_ours = reservation["resource_type"] == RESOURCE_TYPE
     return is_ours and backing_names.is_in_stock_form(
-        reservation["id"], reservation.get("flavor_id")
+        reservation.get("id", ""), reservation.get("flavor_id")
     )
 
 
@@ -50,9 +51,11 @@ def _without_type(method: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(method)
     def update_lease(self: Any, lease_id: str, data: dict[str, Any]) -> Any:
-        for each in data.get("reservations", ()):
+        for each in data.get("reservations") or ():
             if each.get("resource_type") == stock_flavor.RESOURCE_TYPE:
-                del each["resource_type"]
+                stored = db_api.reservation_get(each["id"])
+                if stored and _is_shown(stored):
+                    del each["resource_type"]
         return method(self, lease_id, data)
 
     return update_lease

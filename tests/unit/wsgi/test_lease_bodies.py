@@ -173,7 +173,7 @@ IN_RESERVATIONS: dict[str, list[Any]] = {
     "hypervisor_properties": TEXTS,
     "resource_properties": TEXTS,
     "affinity": [[], {}, 1.5, "x" * 17],
-    "flavor_id": [None, 1, "", [], {}, "x" * 256, "a\nb"],
+    "flavor_id": [None, 1.5, True, "", [], {}, "x" * 256, "a\nb"],
     "network_id": [None, 1, "", [], {}, "x" * 37],
     "before_end": [None, 1, "", [], {}, "x" * 37],
     "required_floatingips": [None, "x", [1], ["x"] * 65, {}],
