@@ -58,7 +58,7 @@ def fill(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     ):
         monkeypatch.setattr(f"openstack_dashboard.api.{name}", lambda *_, given=answer: given)
     span = {"start": "2026-12-01T00:00:00+00:00", "end": "2026-12-03T00:00:00+00:00"}
-    extension = {"latest_end": "2026-12-01T15:00:00+00:00", "stopped_by": "slots"}
+    extension = {"latest_end": "2026-12-01T15:00:00+00:00", "stopped_by": "slots_exhausted"}
     occurrences = {"bookable": True, "occurrences": [span], "refused": []}
     report = {"finished_at": None, "found": 0, "away": []}
     unlimited = {"maxHours": -1, "maxReservations": -1}

@@ -24,7 +24,11 @@ def answers(api: Api) -> None:
     api.answers[f"GET {LINE}"] = Answer(200, reservation(log=[]))
     api.answers[f"GET {LINE}/extensions"] = Answer(
         200,
-        {"latest_end": "2026-12-01T15:00:00+00:00", "stopped_by": "slots", "extend_from": None},
+        {
+            "latest_end": "2026-12-01T15:00:00+00:00",
+            "stopped_by": "slots_exhausted",
+            "extend_from": None,
+        },
     )
     api.answers[f"PATCH {LINE}"] = foreseen()
     api.answers[f"DELETE {LINE}"] = Answer(204)

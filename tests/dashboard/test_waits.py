@@ -11,7 +11,8 @@ from tests.dashboard.conftest import Visitor
 from tests.fakes.service import Answer
 from tests.unit.cli.fake_api import FLAVOR, Api, error, flavor, foreseen, listing, reservation, wait
 from warre_blazar.api import views
-from warre_blazar.domain.slots.offers import NoOffer, NotOffered
+from warre_blazar.domain.slots.offers import NotOffered
+from warre_blazar.errors import exceptions
 from warre_blazar.services.slots.offers import Found
 
 WAITS = "/project/reservation_waits/"
@@ -123,21 +124,21 @@ def test_reader_sees_no_button_that_changes(reader: Visitor) -> None:
     reader.sends(f"{ONE}cancel/", {}, 403)
 
 
-def _found(api: Api, reason: NoOffer) -> None:
-    missing = NotOffered(FLAVOR, reason, None, None)
+def _found(api: Api, why: exceptions.WarreError) -> None:
+    missing = NotOffered(FLAVOR, why, None, None)
     api.answers["GET /v2/availability"] = Answer(200, {"results": []})
     api.answers["GET /v2/offers"] = Answer(200, views.offers(Found((), 0, (missing,))))
 
 
 def test_what_is_not_free_can_be_waited_for(member: Visitor, api: Api) -> None:
-    _found(api, NoOffer.SLOTS)
+    _found(api, exceptions.SlotsExhausted(2, 0, 2))
     page = member.sees(f"{FIND}?hours=4&count=2")
     assert f"{WAITS}create/?what=flavor%3A{FLAVOR.id}&amp;hours=4&amp;count=2" in page
     assert member.sees(f"{WAITS}create/?what=flavor%3A{FLAVOR.id}&hours=4").count("selected") > 0
 
 
 def test_what_never_becomes_free_can_not_be_waited_for(member: Visitor, api: Api) -> None:
-    _found(api, NoOffer.COUNT_OVER_SLOTS)
+    _found(api, exceptions.NoHostMatches(1, 0))
     assert f"create/?what=flavor%3A{FLAVOR.id}" not in member.sees(FIND)
 
 

@@ -24,7 +24,6 @@ _COMMON_PARAMETERS = {"limit", "page", "next", "Idempotency-Key"}
 _OTHER_WORDS = {
     *(
         "action",
-        "at_most",
         "closed",
         "exceeded",
         "expected",
@@ -35,7 +34,7 @@ _OTHER_WORDS = {
         "lease",
     ),
     *("lease_name", "longest", "matching", "next_free", "option", "reservation", "resource"),
-    *("room", "service", "start_from", "types", "wait", "windows"),
+    *("service", "start_from", "types", "wait", "window", "windows"),
     *("fields", "now", "sent", "PATCH"),
     *("Accept", "Forwarded", "GET", "POST", "VCPU", "admin", "blazar-api", "blazar-manager"),
     "X-Warre-Blazar",

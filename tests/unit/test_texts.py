@@ -16,14 +16,12 @@ from mypy import api as mypy
 import warre_blazar
 from warre_blazar import texts
 from warre_blazar.client import types
-from warre_blazar.domain.slots.extensions import Stop
-from warre_blazar.domain.slots.offers import NoOffer
+from warre_blazar.domain.booking import verdict
 from warre_blazar.errors import exceptions
 from warre_blazar.texts import (
     commands,
     expected,
     extra_specs,
-    reasons,
     refusals,
     services,
     warnings,
@@ -33,10 +31,10 @@ from warre_blazar.texts.entries import Entry, places
 ROOT = pathlib.Path(warre_blazar.__file__).parent
 PAGES = {
     page.__name__.rpartition(".")[2]: page
-    for page in (expected, extra_specs, refusals, services, warnings, reasons)
+    for page in (expected, extra_specs, refusals, services, warnings)
 }
 #: The pages whose entries aren't errors, and how clients find these.
-OTHERS = {"warnings": texts.WARNINGS, "reasons": texts.NO_FREE_SLOTS}
+OTHERS = {"warnings": texts.WARNINGS}
 ENTRIES = {
     f"{name}.{key}": entry
     for name, page in PAGES.items()
@@ -77,7 +75,7 @@ def in_melbourne(moment: datetime.datetime) -> str:
 
 
 def test_no_two_entries_have_the_same_code_and_reason():
-    found = [*texts.ERRORS.values(), *texts.WARNINGS.values(), *texts.NO_FREE_SLOTS.values()]
+    found = [*texts.ERRORS.values(), *texts.WARNINGS.values()]
     assert sorted(map(id, found)) == sorted(map(id, ENTRIES.values()))
 
 
@@ -117,7 +115,7 @@ def test_whole_answer_is_worded_for_its_reader():
     worded = texts.worded(answer, texts.reader(in_melbourne))
     assert worded["refusals"][0]["message"].endswith("start time of 19:00 there is in the past")
     assert worded["warnings"][0]["message"].endswith("the last of them until 19:00 there")
-    assert worded["reason"]["message"].startswith("The flavor can be booked for at most 2 hours")
+    assert worded["reason"]["message"] == "Reservation is too long, max allowed is 2 hours"
     assert (worded["name"], worded["at"], past["message"]) == (
         "x",
         1,
@@ -169,19 +167,17 @@ def test_entry_with_other_data_than_its_own_is_refused():
 
 
 def test_words_keep_their_entry_when_schemas_are_copied():
-    said = expected.AT_MOST(at_most=3)
+    said = expected.ONLY_WITH(other="x")
     copied = copy.deepcopy({"x-expected": said})["x-expected"]
-    assert (copied, copied.entry, copied.data) == (said, expected.AT_MOST, {"at_most": 3})
+    assert (copied, copied.entry, copied.data) == (said, expected.ONLY_WITH, {"other": "x"})
 
 
 def test_words_of_the_api_without_a_sentence_have_one_here():
-    assert set(reasons.NO_OFFER) == set(NoOffer)
-    assert set(reasons.STOPS) == set(Stop)
+    assert tuple(sorted(texts.BRIEF)) == tuple(sorted(verdict.CODES))
 
 
 def test_commands_explain_each_reason_that_they_can():
-    known = {code for code, _ in texts.NO_FREE_SLOTS} - {"invalid_period"}
-    assert set(commands.NOT_FREE) == known
+    assert {*commands.NOT_FREE} <= {*verdict.CODES}
     codes = {code for code, _ in texts.ERRORS}
     for table in (commands.TAKEN, commands.PARTLY_TAKEN, commands.INSTEAD, commands.ADVICE):
         assert table.keys() <= codes
@@ -246,7 +242,7 @@ def test_page_of_the_documentation_has_each_entry():
     page = (ROOT.parent / "doc/source/reference/texts.rst").read_text()
     assert set(re.findall(r"^\.\. text-table:: (\w+)$", page, re.MULTILINE)) == set(tables.TABLES)
     rows = [row for entries in tables.TABLES.values() for row in tables.cells(entries)]
-    assert len(rows) == len(ENTRIES) + len(reasons.NO_OFFER) + len(reasons.STOPS)
+    assert len(rows) == len(ENTRIES) + len(texts.BRIEF)
     assert (
         "``hosts_exhausted``",
         "``affinity``",

@@ -1,11 +1,9 @@
 """The JSON Schemas of answers that aren't resources: dry runs, limits, hosts and offers."""
 
-from warre_blazar.domain.booking import reservation_states
+from warre_blazar.domain.booking import reservation_states, verdict
 from warre_blazar.domain.flavors.capacity import LimitKind
 from warre_blazar.domain.hosts.host_marks import HostState
 from warre_blazar.domain.running.holders import HolderKind
-from warre_blazar.domain.slots.extensions import Stop
-from warre_blazar.domain.slots.offers import NoOffer
 from warre_blazar.fields.flavors import BEFORE_END, WARNINGS, FlavorFields
 from warre_blazar.fields.kinds import Integer, Schema, Time, answer, reference
 from warre_blazar.services.hosts.host_status import HostState as services_HostState
@@ -278,17 +276,8 @@ OFFERS: Schema = answer(
         "items": answer(
             flavor=_FLAVOR,
             reason={
-                "enum": [reason.value for reason in NoOffer],
-                "description": "`slots`: the flavor has too few free slots. `count_over_slots`: it "
-                "has fewer slots than `count`. `count_over_terms`: its terms let a project hold "
-                "fewer instances than `count` at a time. `hosts`: its hosts have too little room. "
-                "`count_over_hosts`: they have too little room even when nothing is on them. "
-                "`no_host_matches`: no host that can be booked has its properties, zone and "
-                "traits. `closed`: maintenance windows close it. `too_long`: it can't be booked "
-                "for so many hours. `quota`: the project's limits don't allow it. "
-                "`project_terms`: because of the flavor's terms, the project's other reservations "
-                "leave no room for the booking. "
-                "`not_bookable_then`: its terms allow no booking at that time.",
+                "enum": list(verdict.CODES),
+                "description": "The code of the refusal that a booking would get.",
             },
             fewer_instances={
                 **_OR_NULL,
@@ -317,12 +306,9 @@ EXTENSION: Schema = answer(
         "present end if the reservation can't be extended.",
     },
     stopped_by={
-        "enum": [*(stop.value for stop in Stop), None],
-        "description": "What stops a later end. `slots`: all slots are booked from then on. "
-        "`next_reservation`: another reservation has the hosts from then on. `hosts`: the hosts "
-        "can't be booked any more. `window`: a maintenance window closes the flavor. `terms`: the "
-        "flavor's terms, or the project's other reservations of the flavor. `quota`: the project's "
-        "limits. Null: nothing within a year.",
+        "enum": [*verdict.CODES, None],
+        "description": "What stops a later end: the code of the refusal that it would get. Null: "
+        "nothing within a year.",
     },
     extend_from={
         "type": ["string", "null"],

@@ -19,6 +19,7 @@ from warre_blazar.api.controllers import (
     waits,
 )
 from warre_blazar.api.operation import Operation
+from warre_blazar.domain.booking import verdict
 from warre_blazar.fields.kinds import reference as ref
 
 #: The codes of errors that the manager may raise for any request.
@@ -26,24 +27,8 @@ _MANAGER = ("conflict", "no_answer", "not_found", "refused", "service_refused", 
 
 #: The codes of errors that say why a flavor can't be booked.
 _BOOKABLE = (
-    "after_flavor_end",
-    "before_flavor_start",
-    "credits_refused",
-    "flavor_inactive",
-    "flavor_not_accessible",
-    "hosts_exhausted",
-    "invalid_period",
-    "limits_not_registered",
-    "maintenance",
-    "no_before_end_choice",
-    "no_host_matches",
-    "quota_exceeded",
-    "slots_exhausted",
-    "too_long",
-    "gap_too_short",
-    "too_early_to_extend",
-    "too_far_ahead",
-    "too_many_instances",
+    *verdict.CODES,
+    *("credits_refused", "limits_not_registered", "no_before_end_choice"),
 )
 
 
@@ -355,7 +340,7 @@ OPERATIONS = (
         {201: ref("Wait"), 200: ref("Wait")},
         (
             *("flavor_ambiguous", "flavor_not_found", "forbidden", "no_before_end_choice"),
-            "too_many_waits",
+            *("too_many_waits", *verdict.LASTING),
         ),
         query=base.DRY_RUN,
         body="WaitCreate",

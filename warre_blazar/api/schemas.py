@@ -6,7 +6,7 @@ The schemas of resources are made from the declarations in ``warre_blazar.fields
 from collections.abc import Sequence
 from typing import Any
 
-from warre_blazar import texts
+from warre_blazar.domain.booking import verdict
 from warre_blazar.fields import flavors, others, reservations, series, usage, waits
 from warre_blazar.fields.declaration import (
     Field,
@@ -131,11 +131,13 @@ FREE: Schema = answer(
         "anyOf": [
             {"type": "null"},
             answer(
-                code={"enum": list(dict.fromkeys(code for code, _ in texts.NO_FREE_SLOTS))},
+                code={"enum": list(verdict.CODES)},
                 message={**_TEXT, "description": "A text for people."},
                 detail={
                     "type": "object",
-                    "description": "Data for programs. The keys depend on `code`.",
+                    "description": "The data of the refusal that a booking would get, "
+                    "`next_free`, the first time that is long enough, and `longest`, the longest "
+                    "time that is free in the time that was searched.",
                 },
             ),
         ],

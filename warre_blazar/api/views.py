@@ -37,6 +37,7 @@ from warre_blazar.services.series import occurrences as refused_occurrences
 from warre_blazar.services.series.occurrences import SeriesOutcome
 from warre_blazar.services.slots.availability import FreeInstances
 from warre_blazar.services.slots.extension import PossibleExtension
+from warre_blazar.services.slots.free_slots import NotFree
 from warre_blazar.services.slots.offers import Found
 from warre_blazar.services.waits.waits import WaitStatus
 from warre_blazar.texts import Said
@@ -248,9 +249,18 @@ _HOUR = times.HOUR // times.SECOND
 _IN_LIMITS = {RESERVATIONS: "reservations", HOURS: "hours"}
 
 
-def free(spans: list[Span], why_none: Said | None) -> dict[str, Any]:
+def free(spans: list[Span], none: NotFree | None) -> dict[str, Any]:
     """The spans of time in which a flavor is free, and the reason if there are none."""
-    reason = None if why_none is None else why_none.document
+    reason = None
+    if none is not None:
+        reason = none.why.document
+        more: dict[str, Any] = {
+            "longest": none.longest and span(none.longest),
+            "next_free": none.next_free and span(none.next_free),
+        }
+        if none.windows:
+            more["windows"] = [{"id": w.id, "note": w.note, **span(w.span)} for w in none.windows]
+        reason["detail"] = {**reason["detail"], **more}
     return {"results": [span(item) for item in spans], "reason": reason}
 
 
@@ -262,7 +272,7 @@ def offers(item: Found) -> dict[str, Any]:
         "missing": [
             {
                 "flavor": flavor_named(each.flavor),
-                "reason": each.reason.value,
+                "reason": each.why.code,
                 "fewer_instances": each.fewer_instances and offer(each.fewer_instances),
                 "fewer_hours": each.fewer_hours and offer(each.fewer_hours),
             }
@@ -302,8 +312,8 @@ def extension(item: PossibleExtension) -> dict[str, Any]:
     """How far a reservation can be extended."""
     return {
         "latest_end": Time().to_json(item.end),
-        "stopped_by": item.stop and item.stop.value,
-        "extend_from": _time(item.extend_from),
+        "stopped_by": item.stop and item.stop.code,
+        "extend_from": item.stop and item.stop.detail.get("extend_from"),
     }
 
 

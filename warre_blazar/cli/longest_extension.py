@@ -3,9 +3,9 @@
 import argparse
 import datetime
 
+from warre_blazar import texts
 from warre_blazar.cli import base, time_display
 from warre_blazar.cli.failure import Failure, WrongOptions
-from warre_blazar.texts import reasons
 
 
 def find(command: base.Command, parsed_args: argparse.Namespace) -> datetime.datetime:
@@ -17,7 +17,7 @@ def find(command: base.Command, parsed_args: argparse.Namespace) -> datetime.dat
         raise WrongOptions("--longest says the new end; leave out other times and --count")
     before = command.v2.reservations.get(parsed_args.reservation)
     found = command.v2.reservations.extension(before.id)
-    stops = reasons.STOPS.get(found.stopped_by or "")
+    stops = texts.BRIEF.get(found.stopped_by or "")
     stop = stops.template if stops else found.stopped_by
     if found.latest_end <= before.end:
         wait = found.extend_from

@@ -9,14 +9,7 @@ from warre_blazar.client import Reason, Span, errors
 from warre_blazar.texts import commands
 
 #: Codes of reasons that hold at all times. A search at another time finds nothing either.
-LASTING = frozenset(
-    {
-        *("flavor_inactive", "too_long", "no_host_matches"),
-        *("count_over_slots", "count_over_terms", "count_over_hosts"),
-    }
-)
-#: Codes of reasons that have the next free time in their detail.
-_PASSING = frozenset({"maintenance", "not_that_long", "project_terms", "all_booked"})
+LASTING = frozenset({"flavor_inactive", "too_long", "no_host_matches"})
 
 
 def explanation(
@@ -39,8 +32,10 @@ def explanation(
     given = {**_shown(reason.detail, where), "flavor": flavor, "or_affinity": or_affinity}
     fields = Fields(app, **given)
     try:
-        text = commands.NOT_FREE[reason.code].sentence(fields, time_display.reader(where))
-        next_free = _next_free(reason, where, fields) if reason.code in _PASSING else ""
+        is_short = reason.code not in LASTING and reason.detail["longest"]
+        entry = commands.NOT_THAT_LONG if is_short else commands.NOT_FREE.get(reason.code)
+        text = entry.sentence(fields, time_display.reader(where)) if entry else reason.message
+        next_free = "" if reason.code in LASTING else _next_free(reason, where, fields)
     except (KeyError, ValueError, TypeError):
         # The API is newer than this command, and has given a reason or data that this command
         # doesn't know.
@@ -76,7 +71,7 @@ def _next_free(reason: Reason, where: datetime.tzinfo, fields: Fields) -> str:
 def _shown(detail: dict[str, Any], where: datetime.tzinfo) -> dict[str, Any]:
     """Return a reason's data with lengths and windows as text."""
     shown = dict(detail)
-    if "longest" in shown:
+    if shown.get("longest"):
         shown["longest"] = time_display.length(Span.of(shown["longest"]).length)
     if "windows" in shown:
         shown["windows"] = "; ".join(_window(window, where) for window in shown["windows"])

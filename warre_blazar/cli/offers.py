@@ -4,6 +4,7 @@ import argparse
 import datetime
 from typing import Any
 
+from warre_blazar import texts
 from warre_blazar.cli import (
     arguments,
     base,
@@ -14,7 +15,6 @@ from warre_blazar.cli import (
 )
 from warre_blazar.client import Client, Missing, Offer
 from warre_blazar.client.types import FlavorSize
-from warre_blazar.texts import reasons
 
 _SIZES = {
     "vcpu": ("--vcpu", "only flavors with at least this number of vCPUs"),
@@ -180,8 +180,8 @@ def why(missing: Missing, command: base.Command) -> str:
         )
         if way
     ]
-    why = reasons.NO_OFFER.get(missing.reason)
-    reason = why.sentence({"slots": missing.flavor.slots}) if why else missing.reason
+    why = texts.BRIEF.get(missing.reason)
+    reason = why.sentence({}) if why else missing.reason
     text = f"No {missing.flavor.name}: {reason}"
     return f"{text}. Possible: {'; '.join(ways)}" if ways else text
 

@@ -173,10 +173,6 @@ class CreateWait(_Waits, base.ChangeCommand, base.ShowCommand):
         if field == "category":
             return flavors.unknown_category(self, parsed_args.category)
         option = _OPTIONS[field]
-        if "at_most" in error.detail:
-            goal = parsed_args.flavor or f"the category {parsed_args.category}"
-            most = error.detail["at_most"]
-            return f"No reservation of {goal} can have that much. Give {option} {most} or less"
         return f"{option}: {expected.replace('hours after from', 'hours after --start')}"
 
 

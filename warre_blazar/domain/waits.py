@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from warre_blazar import texts, times
+from warre_blazar.domain.booking import constraints, verdict
+from warre_blazar.domain.booking.constraints import Case, Search
 from warre_blazar.domain.booking.labels import NO_LABELS, Labels
 from warre_blazar.domain.flavors.flavor import Flavor
 from warre_blazar.domain.timeline import Span
@@ -150,61 +152,28 @@ def check_times(wait: Wait) -> None:
 def check_flavors(wait: Wait, offered: Sequence[Flavor], *, any_length: bool = False) -> None:
     """Refuse a wait if none of its flavors can be booked like that, however much room there is.
 
-    What other bookings, hosts and quotas leave may change while the wait is in line. So nothing of
-    that is looked at.
+    What other bookings, windows, hosts and quotas leave may change while the wait is in line. So
+    nothing of that is looked at.
 
     :param offered: the flavors that would do, and that the project may see. One at least.
     :param any_length: whether the project may book for longer than ``max_length_hours``.
-    :raises InvalidField: the first field for which none of the flavors has an answer.
+    :raises WarreError: what a booking would be refused with.
     """
-    offered = [flavor for flavor in offered if flavor.active]
-    if not offered:
-        raise exceptions.InvalidField("flavor_id", texts.expected.ACTIVE_FLAVOR())
-    most = max(flavor.most_instances for flavor in offered)
-    if wait.instance_count > most:
-        raise exceptions.InvalidField("instance_count", texts.expected.AT_MOST(at_most=most))
-    offered = [flavor for flavor in offered if wait.instance_count <= flavor.most_instances]
-    longest = max(_longest(flavor, any_length) for flavor in offered)
-    if wait.length > longest:
-        hours = longest // times.HOUR
-        raise exceptions.InvalidField("hours", texts.expected.AT_MOST(at_most=hours))
-    offered = [flavor for flavor in offered if wait.length <= _longest(flavor, any_length)]
-    refused = [_wrong_time(wait, flavor) for flavor in offered]
-    if all(refused):
-        assert refused[0] is not None
-        raise refused[0]
+    found = [_refusal(wait, flavor, any_length) for flavor in offered]
+    if all(found):
+        raise next(refusal for refusal in found if refusal)
 
 
-def _longest(flavor: Flavor, any_length: bool) -> datetime.timedelta:
-    """The longest reservation of a flavor. One that begins now must end within max_days_ahead."""
-    longest = datetime.timedelta.max if any_length else flavor.max_length
-    if flavor.max_days_ahead is not None:
-        longest = min(longest, flavor.max_days_ahead * times.DAY)
-    return longest
-
-
-def _wrong_time(wait: Wait, flavor: Flavor) -> exceptions.InvalidField | None:
-    """The field of a wait because of which its times and those of a flavor don't meet, if any."""
-    start = max(wait.window.start, wait.created_at.replace(second=0, microsecond=0))
-    hours = wait.length / times.HOUR
-    if flavor.start is not None and flavor.start > start:
-        start = flavor.start
-        if wait.window.end - wait.length < start:
-            return exceptions.InvalidField(
-                "to", texts.expected.AFTER_FLAVOR_START(hours=hours, start=start)
-            )
-    if flavor.end is not None and flavor.end - wait.length < start:
-        return exceptions.InvalidField(
-            "from", texts.expected.BEFORE_FLAVOR_END(hours=hours, end=flavor.end)
-        )
-    if flavor.max_days_ahead is not None:
-        # The later the wait is served, the later its reservation may end.
-        earliest = start + wait.length - flavor.max_days_ahead * times.DAY
-        if wait.expires_at < earliest:
-            return exceptions.InvalidField(
-                "expires_at",
-                texts.expected.LATER_EXPIRY(
-                    earliest=earliest, max_days_ahead=flavor.max_days_ahead
-                ),
-            )
-    return None
+def _refusal(wait: Wait, flavor: Flavor, any_length: bool) -> exceptions.WarreError | None:
+    # The later the wait is served, the later its reservation may end.
+    case = Case(flavor, wait.expires_at, any_length=any_length)
+    rules = [
+        *constraints.access(case),
+        constraints.past(wait.created_at),
+        *constraints.terms(case),
+        *constraints.of_project(flavor, ()),
+        constraints.slots(flavor, (), times.NO_TIME),
+    ]
+    search = Search(wait.instance_count, wait.length, wait.window)
+    blamed = verdict.find(rules, search).blamed
+    return blamed.error(wait.window, wait.instance_count) if blamed else None

@@ -20,7 +20,6 @@ from warre_blazar.texts import (
     commands,
     expected,
     extra_specs,
-    reasons,
     refusals,
     services,
     warnings,
@@ -29,8 +28,8 @@ from warre_blazar.texts.entries import API, OR, Entry, NotValid, Reader, Said
 
 __all__ = [
     "API",
+    "BRIEF",
     "ERRORS",
-    "NO_FREE_SLOTS",
     "WARNINGS",
     "Entry",
     "Key",
@@ -41,7 +40,6 @@ __all__ = [
     "expected",
     "extra_specs",
     "reader",
-    "reasons",
     "refusals",
     "services",
     "translatable",
@@ -61,10 +59,12 @@ def _of(*pages: ModuleType) -> dict[Key, Entry]:
 
 #: The entries of errors, and of what stands within them.
 ERRORS: Mapping[Key, Entry] = _of(expected, extra_specs, refusals, services)
+#: By the codes that say why something can't be booked, an entry with the brief clause alone.
+BRIEF: Mapping[str, Entry] = {
+    entry.code: Entry(entry.code, entry.brief) for entry in ERRORS.values() if entry.brief
+}
 #: The entries of warnings about flavors.
 WARNINGS: Mapping[Key, Entry] = _of(warnings)
-#: The entries of reasons why a flavor has no free slots.
-NO_FREE_SLOTS: Mapping[Key, Entry] = _of(reasons)
 
 
 def reader(time: Callable[[datetime], str], translate: Callable[[str], str] = str) -> Reader:
@@ -82,7 +82,7 @@ def reader(time: Callable[[datetime], str], translate: Callable[[str], str] = st
 
 
 #: The entries of the sentences in a field of an answer, by the field's name. All others are errors.
-_FIELDS = {"warnings": WARNINGS, "reason": NO_FREE_SLOTS}
+_FIELDS = {"warnings": WARNINGS}
 
 
 def worded(answer: Any, to: Reader, entries: Mapping[Key, Entry] = ERRORS) -> Any:
@@ -118,8 +118,7 @@ def word(document: Mapping[str, Any], to: Reader, entries: Mapping[Key, Entry] =
 
 def translatable() -> set[str]:
     """All texts on the page that a client with another language translates."""
-    entries = [*ERRORS.values(), *WARNINGS.values(), *NO_FREE_SLOTS.values()]
-    entries += [*reasons.NO_OFFER.values(), *reasons.STOPS.values()]
+    entries = [*ERRORS.values(), *WARNINGS.values()]
     nouns = {OR, *services.NOUNS, *expected.TYPES.values(), *refusals.LISTED}
     templates = {text for entry in entries for text in entry.templates}
     return nouns | {text for text in templates if re.search(r"[a-z]", re.sub(r"{.*?}", "", text))}

@@ -31,36 +31,30 @@ NOT_FREE = _by_code(
         "No host matches {flavor}, so it can't be booked at any time. Book another flavor "
         "({flavor-list}), or ask the operator",
     ),
-    Entry(
-        "count_over_slots",
-        "{flavor} has {slots:number} slots, and {asked:number} were asked for. Give --count "
-        "{slots:number} or less",
-    ),
-    Entry(
-        "count_over_terms",
-        "A project can hold at most {max_instances_per_project:number} of {flavor} at a time, and "
-        "{asked:number} were asked for. Give --count {max_instances_per_project:number} or less",
-    ),
-    Entry(
-        "count_over_hosts",
-        "{asked:number} instances were asked for, but the hosts of {flavor} have room for only "
-        "{room:number}, even when nothing else is on them. Give --count {room:number} or "
-        "less{or_affinity}",
-    ),
     Entry("maintenance", "{flavor} is closed for maintenance then: {windows}"),
-    Entry("not_that_long", "{flavor} is free then, but for at most {longest} at a time"),
     Entry(
         "too_far_ahead",
         "{flavor} can be booked only until {latest_end:time} now, {max_days_ahead:number} days "
         "ahead. Ask for an earlier time, or later",
     ),
     Entry(
-        "project_terms",
+        "too_many_instances",
+        "A project can hold at most {max_instances_per_project:number} of {flavor} at a time, and "
+        "your project's other reservations hold {held:number} then",
+    ),
+    Entry(
+        "gap_too_short",
         "Other reservations of your project leave no time for more of {flavor} then",
     ),
-    Entry("all_booked", "Not enough slots of {flavor} are free then"),
+    Entry("slots_exhausted", "Not enough slots of {flavor} are free then"),
+    Entry(
+        "hosts_exhausted",
+        "The hosts of {flavor} have room for only {free:number} of {asked:number} instances then",
+    ),
 )
-#: What follows the sentences of which the API's reason has the next free time.
+#: The same if the flavor is free then, but not for so long.
+NOT_THAT_LONG = Entry("not_that_long", "{flavor} is free then, but for at most {longest} at a time")
+#: What follows these sentences if another time may help.
 NEXT_FREE = Entry(
     "next_free",
     ". It is free from {start:time} for {length}: --start {argument}. {flavor-calendar} {flavor} "
@@ -68,8 +62,8 @@ NEXT_FREE = Entry(
 )
 NEVER_FREE = Entry(
     "never_free",
-    ". Nothing that fits is free in the year after that either. Try fewer slots or hours; "
-    "{flavor-calendar} {flavor} shows what is free",
+    ". Nothing that fits is free in the year after that either. Try fewer slots or hours"
+    "{or_affinity}; {flavor-calendar} {flavor} shows what is free",
 )
 #: Why a booking is refused, by the code of an error after which another time may be possible. Each
 #: is a clause.

@@ -95,6 +95,8 @@ class Entry:
     :param frame: the sentence that the entry is a part of. It has a place ``clause`` for the part.
         What it is about is in the error that gets the entry.
     :param each: the template for one object of the data of the type ``each``.
+    :param brief: a clause that says the same of a flavor in a list of flavors. One entry of each
+        code has it if the code says why something can't be booked.
     """
 
     code: str
@@ -104,6 +106,7 @@ class Entry:
     also: str = ""
     frame: str = ""
     each: str = ""
+    brief: str = ""
 
     @property
     def names(self) -> frozenset[str]:
@@ -137,7 +140,7 @@ class Entry:
     @property
     def templates(self) -> list[str]:
         """All texts of the entry that can be translated."""
-        return [text for text in (self.template, self.frame, self.each) if text]
+        return [text for text in (self.template, self.frame, self.each, self.brief) if text]
 
 
 class _Words(string.Formatter):

@@ -54,7 +54,6 @@ TYPE = _field("type", "expected {types:nouns}")
 MINIMUM = _field("minimum", "expected at least {least:number}")
 MAXIMUM = _field("maximum", "expected at most {most:number}")
 #: The largest number for what a wait is about.
-AT_MOST = _field("at_most", "expected at most {at_most:number}")
 NUMBER = _field("number", "expected a number")
 SMALLER_NUMBER = _field("smaller_number", "expected a smaller number")
 GREATER_THAN = _field("greater_than", "expected a number greater than {other}")
@@ -149,22 +148,6 @@ CLOSED_ITEM = _field(
 # Waits
 HOURS_AFTER = _field("hours_after", "expected a time at least as many hours after {other}")
 FUTURE = _field("future", "expected a time in the future")
-ACTIVE_FLAVOR = _field("active_flavor", "expected a flavor that is active")
-AFTER_FLAVOR_START = _field(
-    "after_flavor_start",
-    "expected a time at least {hours:number} hours after {start:time}, from which on the flavor "
-    "can be booked",
-)
-BEFORE_FLAVOR_END = _field(
-    "before_flavor_end",
-    "expected a time at least {hours:number} hours before {end:time}, until which the flavor can "
-    "be booked",
-)
-LATER_EXPIRY = _field(
-    "later_expiry",
-    "expected a time from {earliest:time} on: before that the reservation would end more than "
-    "{max_days_ahead:number} days ahead",
-)
 
 # Contacts
 CONTACT = _field("contact", "expected {own:said}")

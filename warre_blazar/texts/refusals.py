@@ -11,7 +11,17 @@ PERIOD = Entry(
     "Reservation start time of {start:time} after reservation end time of {end:time}",
     "order",
 )
-PAST = Entry("invalid_period", "Reservation start time of {start:time} is in the past", "past")
+PAST = Entry(
+    "invalid_period",
+    "Reservation start time of {start:time} is in the past",
+    "past",
+    brief="that time has passed, or is too short",
+)
+TOO_SHORT = Entry(
+    "invalid_period",
+    "The time that was asked about is shorter than the requested hours; ask about a longer time",
+    "too_short",
+)
 LEASE_PAST = Entry("invalid_period", "{said}", "said")
 LEASE_PERIOD = Entry("invalid_period", "The end of a lease must be after its start", "lease_order")
 WINDOW_PERIOD = Entry(
@@ -29,39 +39,56 @@ FLAVOR_AMBIGUOUS = Entry(
     "{count:number} flavors are named {flavor!r}; give the id of one: {flavors:ids}",
 )
 FLAVOR_HIDDEN = Entry("flavor_not_accessible", "Flavor does not exist", "hidden", also="flavor")
-FLAVOR_NOT_ACCESSIBLE = Entry("flavor_not_accessible", "Flavor is not accessible")
-FLAVOR_INACTIVE = Entry("flavor_inactive", "Flavor is not available")
+FLAVOR_NOT_ACCESSIBLE = Entry(
+    "flavor_not_accessible",
+    "Flavor is not accessible",
+    brief="your project has no access to the flavor",
+)
+FLAVOR_INACTIVE = Entry(
+    "flavor_inactive", "Flavor is not available", brief="the flavor is inactive"
+)
 FLAVOR_IN_USE = Entry("flavor_in_use", "Flavor {flavor} is in use", also="count")
 TOO_LONG = Entry(
-    "too_long", "Reservation is too long, max allowed is {max_length_hours:number} hours"
+    "too_long",
+    "Reservation is too long, max allowed is {max_length_hours:number} hours",
+    brief="the flavor can't be booked for so long",
 )
 BEFORE_FLAVOR_START = Entry(
-    "before_flavor_start", "Reservation start time before flavor start time of {start:time}"
+    "before_flavor_start",
+    "Reservation start time before flavor start time of {start:time}",
+    brief="the flavor can't be booked so early",
 )
 AFTER_FLAVOR_END = Entry(
-    "after_flavor_end", "Reservation end time after flavor end time of {end:time}"
+    "after_flavor_end",
+    "Reservation end time after flavor end time of {end:time}",
+    brief="the flavor can't be booked so late",
 )
 TOO_FAR_AHEAD = Entry(
     "too_far_ahead",
     "Reservation ends more than {max_days_ahead:number} days ahead; choose an end until "
     "{latest_end:time}, or book later",
+    brief="the flavor can't be booked so far ahead",
 )
 TOO_EARLY_TO_EXTEND = Entry(
     "too_early_to_extend",
     "Reservation can be extended only in its last {extend_within_hours:number} hours; try again "
     "from {extend_from:time} on",
+    brief="the flavor allows that only in the last hours",
 )
 _HELD = (
     "A project can hold at most {max_instances_per_project:instance|instances} of the flavor at a "
     "time. This reservation would have {asked:number}, and the project's other reservations hold "
     "{held:number} then; ask for fewer instances"
 )
-TOO_MANY_INSTANCES = Entry("too_many_instances", _HELD)
+TOO_MANY_INSTANCES = Entry(
+    "too_many_instances", _HELD, brief="the flavor's terms let a project hold fewer at a time"
+)
 TOO_MANY_INSTANCES_THEN = Entry("too_many_instances", f"{_HELD}, or for another time", "then")
 GAP_TOO_SHORT = Entry(
     "gap_too_short",
     "{gap_hours:number} hours must pass between two reservations of the flavor by the same "
     "project; choose a start from {start_from:time} on, or another flavor",
+    brief="your project's other reservations are too near",
 )
 OVERLAP = Entry(
     "gap_too_short",
@@ -81,11 +108,13 @@ SLOTS_EXHAUSTED = Entry(
     "slots_exhausted",
     "No capacity: {asked:number} asked, at most {free:number} of {slots:number} slots are free "
     "throughout",
+    brief="too few slots are free",
 )
 HOSTS_EXHAUSTED = Entry(
     "hosts_exhausted",
     "No capacity: {asked:number} asked, the {matching:number} matching hosts have room for "
     "{free:number}",
+    brief="the hosts have too little room",
 )
 ONE_HOST_EXHAUSTED = Entry(
     "hosts_exhausted",
@@ -104,6 +133,7 @@ NO_HOST_MATCHES = Entry(
     "No host matches this flavor: none has the properties, the zone and the traits that the flavor "
     "asks for; book another flavor, or ask the operator",
     also="asked free matching",
+    brief="no host that can be booked matches the flavor; ask the operator",
 )
 NO_HOSTS = Entry(
     "no_host_matches",
@@ -135,12 +165,17 @@ HOSTS_CLOSED = Entry(
     "hosts_closed",
     also="asked free matching",
 )
-IN_MAINTENANCE = Entry("maintenance", "Reservation conflicts with a maintenance window")
+IN_MAINTENANCE = Entry(
+    "maintenance",
+    "Reservation conflicts with a maintenance window",
+    brief="the flavor is closed for maintenance then",
+)
 TRY_AGAIN = Entry("try_again", "Too many bookings at the same time; nothing was booked, try again")
 QUOTA_EXCEEDED = Entry(
     "quota_exceeded",
     "Quota exceeded for {exceeded:each}",
     each="{resource}: {asked:number} asked, {used:number} of {limit:number} used",
+    brief="your project's quota doesn't allow it",
 )
 CREDITS = Entry(
     "credits_refused",

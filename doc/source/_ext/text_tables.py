@@ -17,9 +17,7 @@ _WIDTHS = "18 15 52 15"
 TABLES: Mapping[str, Iterable[Entry]] = {
     "errors": texts.ERRORS.values(),
     "warnings": texts.WARNINGS.values(),
-    "no_free_slots": texts.NO_FREE_SLOTS.values(),
-    "no_offer": texts.reasons.NO_OFFER.values(),
-    "stops": texts.reasons.STOPS.values(),
+    "why": texts.BRIEF.values(),
 }
 
 

@@ -10,7 +10,6 @@ from tests.functional.db import world
 from warre_blazar.db import session
 from warre_blazar.db.booking import reservations
 from warre_blazar.domain.flavors.flavor import Flavor
-from warre_blazar.domain.slots.extensions import Stop
 from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import exceptions
 from warre_blazar.services.booking import changing, dry_run
@@ -56,12 +55,12 @@ def by_gap(flavor: Flavor) -> None:
 
 
 STOPS = [
-    pytest.param(by_slots, Stop.SLOTS, 5, id="slots"),
-    pytest.param(by_hosts, Stop.NEXT_RESERVATION, 4, id="hosts"),
-    pytest.param(by_window, Stop.WINDOW, 7, id="window"),
-    pytest.param(by_length, Stop.TERMS, 9, id="length"),
-    pytest.param(by_days, Stop.TERMS, 24, id="days ahead"),
-    pytest.param(by_gap, Stop.TERMS, 6, id="gap"),
+    pytest.param(by_slots, "slots_exhausted", 5, id="slots"),
+    pytest.param(by_hosts, "hosts_exhausted", 4, id="hosts"),
+    pytest.param(by_window, "maintenance", 7, id="window"),
+    pytest.param(by_length, "too_long", 9, id="length"),
+    pytest.param(by_days, "too_far_ahead", 24, id="days ahead"),
+    pytest.param(by_gap, "gap_too_short", 6, id="gap"),
 ]
 
 
@@ -71,7 +70,7 @@ def test_latest_end_is_the_last_that_a_change_may_have(
     cloud: Cloud,
     kind: str,
     prepare: Callable[[Flavor], None],
-    stop: Stop,
+    stop: str,
     end: int,
     is_active: bool,
 ):
@@ -85,15 +84,16 @@ def test_latest_end_is_the_last_that_a_change_may_have(
         reservation = reservations.require(db, lease.reservation_id)
         flavor = flavors.get(flavor.id, project_id=None, everything=True)
     found = extension.find(reservation, flavor, world.conditions(), world.NOW)
-    assert (found.end, found.stop) == (world.hours(0, end).end, stop)
+    assert found.stop is not None
+    assert (found.end, found.stop.code) == (world.hours(0, end).end, stop)
 
     def refusals(until: datetime.datetime) -> tuple[exceptions.WarreError, ...]:
         span = Span(reservation.span.start, until)
         return changing.foresee(reservation, span, 1, world.conditions(), world.NOW).refusals
 
     assert refusals(found.end) == ()
-    later = found.end + (HOUR if stop is Stop.TERMS and end == 9 else MINUTE)
-    assert refusals(later) != ()
+    later = found.end + (HOUR if stop == "too_long" else MINUTE)
+    assert [refusal.code for refusal in refusals(later)] == [stop]
     outcome = changing.foresee(
         reservation, Span(reservation.span.start, later), 1, world.conditions(), world.NOW
     )
@@ -108,8 +108,9 @@ def test_too_early_an_extension_says_from_when_on(cloud: Cloud, kind: str):
     with session.reader() as db:
         reservation = reservations.require(db, lease.reservation_id)
     found = extension.find(reservation, flavor, world.conditions(), world.NOW)
-    assert (found.end, found.stop) == (reservation.span.end, Stop.TERMS)
-    assert found.extend_from == world.hours(0, 2).end
+    assert found.stop is not None
+    assert (found.end, found.stop.code) == (reservation.span.end, "too_early_to_extend")
+    assert found.stop.detail["extend_from"] == f"{world.hours(0, 2).end.isoformat()}+00:00"
     now = world.hours(0, 2).end
     assert extension.find(reservation, flavor, world.conditions(), now).end > reservation.span.end
 

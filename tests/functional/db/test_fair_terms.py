@@ -12,7 +12,7 @@ from warre_blazar.domain.slots import free_time
 from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import exceptions
 from warre_blazar.services.booking import admission, dry_run
-from warre_blazar.services.slots import free_slots, no_free_slots, offers
+from warre_blazar.services.slots import free_slots, offers
 
 pytestmark = pytest.mark.usefixtures("database")
 
@@ -137,11 +137,11 @@ def test_reasons_name_the_terms(cloud: Cloud, kind):
     flavor = offer(cloud, gap_hours=2, max_days_ahead=30)
     world.plan(world.request(flavor, world.hours(4, 6)))
     near = question(flavor, window=world.hours(3, 7))
-    assert no_free_slots.find(near).entry.code == "project_terms"
+    assert free_slots.why_none(near).why.code == "gap_too_short"
     far = question(flavor, window=world.hours(31 * 24, 32 * 24))
-    assert no_free_slots.find(far).entry.code == "too_far_ahead"
+    assert free_slots.why_none(far).why.code == "too_far_ahead"
     missing = offers.find(near, offers.FlavorChoice(flavor.id), world.NO_QUOTA).missing
-    assert [each.reason.value for each in missing] == ["project_terms"]
+    assert [each.why.code for each in missing] == ["gap_too_short"]
 
 
 def test_offers_respect_the_quota(cloud: Cloud, kind):
@@ -154,7 +154,7 @@ def test_offers_respect_the_quota(cloud: Cloud, kind):
     assert [o.longest for o in found.offers] == [datetime.timedelta(hours=6)]
     missing = offers.find(question(flavor, count=2, least=four), offers.FlavorChoice(), world.QUOTA)
     (without,) = missing.missing
-    assert without.reason.value == "quota"
+    assert without.why.code == "quota_exceeded"
     assert without.fewer_instances is not None
     assert without.fewer_instances.count == 1
     assert without.fewer_hours is not None

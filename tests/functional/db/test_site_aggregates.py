@@ -18,8 +18,7 @@ from warre_blazar.services.flavors import capacity
 from warre_blazar.services.hosts import host_refresh
 from warre_blazar.services.moves import relocation
 from warre_blazar.services.running import backing
-from warre_blazar.services.slots import availability, free_slots, no_free_slots, offers
-from warre_blazar.texts import reasons
+from warre_blazar.services.slots import availability, free_slots, offers
 
 pytestmark = pytest.mark.usefixtures("database")
 
@@ -261,7 +260,7 @@ def test_views_of_a_project_know_its_hosts(of_alpha):
         assert free_slots.find(question) == spans
         assert [offer.span for offer in offered.offers] == spans
         assert [each.parts for each in counted] == [[(span, 2)] for span in spans]
-    assert no_free_slots.find(question).entry is reasons.NO_HOST_MATCHES
+    assert free_slots.why_none(question).why.code == "no_host_matches"
 
 
 @pytest.mark.parametrize("project_id", ["alpha", "beta"])

@@ -19,7 +19,7 @@ from warre_blazar.errors import exceptions
 from warre_blazar.services.booking import admission, lookup, quotas
 from warre_blazar.services.flavors import capacity, flavors
 from warre_blazar.services.maintenance import maintenance_windows
-from warre_blazar.services.slots import availability, free_slots, no_free_slots, offers
+from warre_blazar.services.slots import availability, free_slots, offers
 
 pytestmark = pytest.mark.usefixtures("database")
 
@@ -168,7 +168,7 @@ def shows() -> dict[str, Callable[[], Any]]:
         "usage": usage,
         "limits of all projects": lambda: quotas.of_all_projects(world.QUOTA),
         "free slots": lambda: free_slots.find(question),
-        "why not free": lambda: no_free_slots.find(question),
+        "why not free": lambda: free_slots.why_none(question),
         "offers": lambda: offers.find(question, offers.FlavorChoice(), world.NO_QUOTA),
         "availability": lambda: availability.find(
             question, offers.FlavorChoice(), datetime.timedelta(days=1)

@@ -37,7 +37,7 @@ def test_missing_flavor_has_a_reason_and_what_could_be_booked(admin: Person, alp
     answer = ask(alpha, **{"from": things.at(2)}, count=2).json
     assert answer["results"] == []
     missing = next(m for m in answer["missing"] if m["flavor"]["id"] == flavor["id"])
-    assert missing["reason"] == "count_over_slots"
+    assert missing["reason"] == "slots_exhausted"
     assert missing["fewer_instances"]["instance_count"] == 1
     assert missing["fewer_hours"] is None
     too_long = ask(alpha, hours=flavor["max_length_hours"] + 1).json["missing"][0]
@@ -59,7 +59,7 @@ def test_more_than_a_project_may_hold_is_a_reason_of_its_own(admin: Person, alph
     flavor = things.add_flavor(admin, slots=3, max_instances_per_project=2)
     answer = ask(alpha, **{"from": things.at(2)}, count=4).json
     (missing,) = [m for m in answer["missing"] if m["flavor"]["id"] == flavor["id"]]
-    assert missing["reason"] == "count_over_terms"
+    assert missing["reason"] == "too_many_instances"
     assert missing["fewer_instances"]["instance_count"] == 2
 
 
@@ -151,7 +151,7 @@ def test_extension_says_the_latest_end_and_who_may_see_it(
     path = f"reservations/{booked['id']}/extensions"
     assert alpha.get(path).json == {
         "latest_end": things.at(2, 14),
-        "stopped_by": "slots",
+        "stopped_by": "slots_exhausted",
         "extend_from": None,
     }
     assert refusal(beta.get(path)) == (404, "reservation_not_found")

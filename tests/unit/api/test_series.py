@@ -336,13 +336,13 @@ def test_refused_series_is_searched_once(alpha: Person, beta: Person, flavor, mo
         span = {"start": things.at(day, 8), "end": things.at(day, 20)}
         things.book(beta, flavor, instance_count=2, **span)
     searches = []
-    spans = FreeTime.spans
+    find = FreeTime.find
 
     def counted(self: FreeTime, **options: Any) -> Any:
         searches.append(options)
-        return spans(self, **options)
+        return find(self, **options)
 
-    monkeypatch.setattr(FreeTime, "spans", counted)
+    monkeypatch.setattr(FreeTime, "find", counted)
     asked = things.series(flavor, rrule="FREQ=DAILY;COUNT=3")
     refused = alpha.post("series?dry_run=true", asked).json["refused"]
     assert [each["next_start"] for each in refused] == [things.at(d, 20) for d in (3, 4, 5)]

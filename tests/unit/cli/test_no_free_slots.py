@@ -9,7 +9,6 @@ import pytest
 from tests.fakes.service import Answer
 from tests.unit.cli.conftest import Run
 from tests.unit.cli.fake_api import Api, error
-from warre_blazar import texts
 from warre_blazar.cli import flavors, no_free_slots
 from warre_blazar.client import Reason
 from warre_blazar.texts import commands
@@ -21,63 +20,60 @@ _FREE_LATER = (
 )
 _WINDOW = {"id": "w", "note": "firmware", **_LATER}
 
+_NEVER = (
+    ". Nothing that fits is free in the year after that either. Try fewer slots or hours; "
+    "{calendar} f shows what is free."
+)
+_NO_TIME = {"longest": None, "next_free": None}
+_SOME_TIME = {"longest": None, "next_free": _LATER}
+
 #: By the API's code: its data, and what is printed.
 TOLD: dict[str, tuple[dict[str, Any], str]] = {
-    "flavor_inactive": ({}, "f is closed. Book another flavor; see {list}."),
-    "invalid_period": ({}, "What the API says."),
+    "flavor_inactive": (_NO_TIME, "f is closed. Book another flavor; see {list}."),
+    "invalid_period": (_NO_TIME, "What the API says."),
     "after_flavor_end": (
-        {"end": _LATER["end"]},
-        "f can't be booked after 2026-12-02 09:30 UTC. Ask for an earlier time.",
+        {"end": _LATER["end"], **_NO_TIME},
+        "f can't be booked after 2026-12-02 09:30 UTC. Ask for an earlier time" + _NEVER,
     ),
     "before_flavor_start": (
-        {"start": _LATER["start"]},
-        "f can't be booked before 2026-12-01 09:00 UTC. Ask for a later time.",
+        {"start": _LATER["start"], **_SOME_TIME},
+        "f can't be booked before 2026-12-01 09:00 UTC. Ask for a later time" + _FREE_LATER,
     ),
     "too_long": (
-        {"max_length_hours": 24},
+        {"max_length_hours": 24, **_NO_TIME},
         "f can be booked for at most 24 hours at a time. Give --hours 24 or less.",
     ),
     "no_host_matches": (
-        {"matching": 0},
+        {"matching": 0, **_NO_TIME},
         "No host matches f, so it can't be booked at any time. Book another flavor ({list}), or "
         "ask the operator.",
     ),
-    "count_over_slots": (
-        {"asked": 9, "slots": 2},
-        "f has 2 slots, and 9 were asked for. Give --count 2 or less.",
-    ),
-    "count_over_terms": (
-        {"asked": 9, "max_instances_per_project": 2},
-        "A project can hold at most 2 of f at a time, and 9 were asked for. Give --count 2 or "
-        "less.",
-    ),
-    "count_over_hosts": (
-        {"asked": 9, "room": 8},
-        "9 instances were asked for, but the hosts of f have room for only 8, even when nothing "
-        "else is on them. Give --count 8 or less.",
-    ),
     "maintenance": (
-        {"windows": [_WINDOW, {**_WINDOW, "note": None}], "next_free": _LATER},
+        {"windows": [_WINDOW, {**_WINDOW, "note": None}], **_SOME_TIME},
         "f is closed for maintenance then: 2026-12-01 09:00 UTC to 2026-12-02 09:30 UTC "
         "(firmware); 2026-12-01 09:00 UTC to 2026-12-02 09:30 UTC" + _FREE_LATER,
     ),
-    "not_that_long": (
-        {"longest": _LATER, "next_free": _LATER},
-        "f is free then, but for at most 24 hours 30 minutes at a time" + _FREE_LATER,
-    ),
     "too_far_ahead": (
-        {"max_days_ahead": 7, "latest_end": _LATER["start"]},
+        {"max_days_ahead": 7, "latest_end": _LATER["start"], **_NO_TIME},
         "f can be booked only until 2026-12-01 09:00 UTC now, 7 days ahead. Ask for an earlier "
-        "time, or later.",
+        "time, or later" + _NEVER,
     ),
-    "project_terms": (
-        {"max_instances_per_project": 1, "gap_hours": None, "next_free": _LATER},
+    "too_many_instances": (
+        {"asked": 9, "held": 1, "max_instances_per_project": 2, **_NO_TIME},
+        "A project can hold at most 2 of f at a time, and your project's other reservations hold "
+        "1 then" + _NEVER,
+    ),
+    "gap_too_short": (
+        {"gap_hours": 2, **_SOME_TIME},
         "Other reservations of your project leave no time for more of f then" + _FREE_LATER,
     ),
-    "all_booked": (
-        {"next_free": None},
-        "Not enough slots of f are free then. Nothing that fits is free in the year after that "
-        "either. Try fewer slots or hours; {calendar} f shows what is free.",
+    "slots_exhausted": (
+        {"asked": 9, "free": 1, "slots": 9, **_NO_TIME},
+        "Not enough slots of f are free then" + _NEVER,
+    ),
+    "hosts_exhausted": (
+        {"asked": 9, "free": 8, "matching": 1, **_SOME_TIME},
+        "The hosts of f have room for only 8 of 9 instances then" + _FREE_LATER,
     ),
 }
 
@@ -88,8 +84,21 @@ _NAMES = {
 
 
 def test_every_reason_has_an_explanation() -> None:
-    assert set(TOLD) == {code for code, _ in texts.NO_FREE_SLOTS}
     assert set(TOLD) == {*commands.NOT_FREE, "invalid_period"}
+
+
+def test_time_that_is_too_short_is_told(
+    api: Api, run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    detail = {"asked": 9, "free": 1, "slots": 9, "longest": _LATER, "next_free": _LATER}
+    reason = {"code": "slots_exhausted", "message": "What the API says", "detail": detail}
+    api.answers["GET /v2/flavors/f/freeslots"] = [
+        Answer(200, []),
+        Answer(200, {"results": [], "reason": reason}),
+    ]
+    run(flavors.ListFreeSlots, "f", "--hours", "48")
+    said = "f is free then, but for at most 24 hours 30 minutes at a time" + _FREE_LATER
+    assert capsys.readouterr().err == said.format(**_NAMES) + "\n"
 
 
 @pytest.mark.parametrize("code", TOLD)
@@ -123,24 +132,18 @@ def test_missing_reason_is_not_invented(
     assert capsys.readouterr().err.startswith("Nothing is free then. ")
 
 
-_NOT_THAT_LONG = (
-    "The flavor is free then, but not for that long at a time; ask for fewer hours or another time"
-)
-
-
 @pytest.mark.parametrize("detail", [{}, {"next_free": 7}], ids=["no data", "other data"])
 def test_unknown_reason_shows_the_api_message(
     api: Api, run: Run, capsys: pytest.CaptureFixture[str], detail: dict[str, Any]
 ) -> None:
-    for code in ("not_that_long", "of a newer API"):
+    for code in ("gap_too_short", "of a newer API"):
         reason = {"code": code, "message": "What the API says", "detail": detail}
         api.answers["GET /v2/flavors/f/freeslots"] = [
             Answer(200, []),
             Answer(200, {"results": [], "reason": reason}),
         ]
         run(flavors.ListFreeSlots, "f")
-        said = _NOT_THAT_LONG if code == "not_that_long" else "What the API says"
-        assert capsys.readouterr().err == f"{said}.\n"
+        assert capsys.readouterr().err == "What the API says.\n"
 
 
 def test_no_free_slots_give_an_empty_json_list(api: Api, run: Run) -> None:
@@ -149,12 +152,12 @@ def test_no_free_slots_give_an_empty_json_list(api: Api, run: Run) -> None:
 
 
 def test_other_affinity_is_advised_only_if_one_was_given() -> None:
-    reason = Reason("count_over_hosts", "m", {"asked": 9, "room": 8})
+    reason = Reason("hosts_exhausted", "m", {"asked": 9, "free": 8, **_NO_TIME})
     texts = [
         no_free_slots.explanation(reason, "f", datetime.UTC, object(), affinity=affinity)
         for affinity in (None, True)
     ]
-    assert [text.endswith("--count 8 or less, or another --affinity") for text in texts] == [
+    assert ["fewer slots or hours, or another --affinity; " in text for text in texts] == [
         False,
         True,
     ]

@@ -13,14 +13,18 @@ from tests.unit.cli.fake_api import FLAVOR, Api, error, flavor, listing, reserva
 from warre_blazar.api import views
 from warre_blazar.cli import base, offers, reservations
 from warre_blazar.cli.failure import Failure
-from warre_blazar.domain.slots.offers import FlavorOffer, NoOffer, NotOffered
+from warre_blazar.domain.booking import verdict
+from warre_blazar.domain.slots.offers import FlavorOffer, NotOffered
 from warre_blazar.domain.timeline import Span
+from warre_blazar.errors import exceptions
 from warre_blazar.services.slots.availability import FreeInstances
 from warre_blazar.services.slots.offers import Found
 
 SMALL = dataclasses.replace(
     FLAVOR, id="small", name="small", shape=dataclasses.replace(FLAVOR.shape, vcpu=1)
 )
+
+FULL = exceptions.SlotsExhausted(1, 0, 2)
 
 
 def offer(day: int, flavor: Any = FLAVOR) -> FlavorOffer:
@@ -36,7 +40,7 @@ def found(*listed: FlavorOffer, missing: tuple[NotOffered, ...] = ()) -> Answer:
 def test_offers_are_listed_and_what_is_missing_is_explained(
     api: Api, run_json: Callable[..., Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    lacking = NotOffered(SMALL, NoOffer.SLOTS, offer(2, SMALL), offer(3, SMALL))
+    lacking = NotOffered(SMALL, FULL, offer(2, SMALL), offer(3, SMALL))
     api.answers["GET /v2/offers"] = found(offer(1), missing=(lacking,))
     rows = run_json(offers.ListOffers, "--hours", "24", "--count", "2", "--category", "gpu")
     assert rows == [
@@ -48,7 +52,7 @@ def test_offers_are_listed_and_what_is_missing_is_explained(
         }
     ]
     told = capsys.readouterr().err
-    assert "No small: its slots are taken. Possible: 2 slots from" in told
+    assert "No small: too few slots are free. Possible: 2 slots from" in told
     assert "up to 24 h from" in told
     query = api.seen[0].query
     assert (query["hours"], query["count"], query["category"]) == ("24.000000", "2", "gpu")
@@ -94,23 +98,21 @@ def test_hours_are_rounded_as_in_free_slots(api: Api, run_json: Callable[..., An
 @pytest.mark.parametrize(
     ("reason", "said"),
     [
-        (NoOffer.COUNT_OVER_SLOTS, "it has 2 slots"),
-        (NoOffer.NO_HOST_MATCHES, "no host that can be booked matches it"),
-        (
-            NoOffer.PROJECT_TERMS,
-            "because of its terms, your project's other reservations leave no room",
-        ),
-        *((reason, "") for reason in NoOffer),
+        ("no_host_matches", "no host that can be booked matches the flavor"),
+        ("gap_too_short", "your project's other reservations are too near"),
+        *((code, "") for code in verdict.CODES),
     ],
 )
 def test_every_reason_is_told_in_words(
-    api: Api, run: Run, capsys: pytest.CaptureFixture[str], reason: NoOffer, said: str
+    api: Api, run: Run, capsys: pytest.CaptureFixture[str], reason: str, said: str
 ) -> None:
-    api.answers["GET /v2/offers"] = found(missing=(NotOffered(SMALL, reason, None, None),))
+    why = exceptions.SlotsExhausted(1, 0, 2)
+    why.code = reason
+    api.answers["GET /v2/offers"] = found(missing=(NotOffered(SMALL, why, None, None),))
     run(offers.ListOffers)
     told = capsys.readouterr().err
     assert f"No small: {said}" in told
-    assert f"No small: {reason.value}\n" not in told
+    assert f"No small: {reason}\n" not in told
 
 
 def test_sizes_leave_out_smaller_flavors(api: Api, run_json: Callable[..., Any]) -> None:
@@ -212,13 +214,13 @@ def test_earliest_starts_in_the_present_minute_if_it_would_end_too_late_otherwis
 
 
 def test_earliest_without_an_offer_says_why_and_books_nothing(api: Api, run: Run) -> None:
-    lacking = NotOffered(SMALL, NoOffer.SLOTS, offer(2, SMALL), None)
+    lacking = NotOffered(SMALL, FULL, offer(2, SMALL), None)
     api.answers["GET /v2/offers"] = found(missing=(lacking,))
     with pytest.raises(Failure) as refused:
         run(reservations.CreateReservation, "small", "--earliest", "--hours", "3")
     assert str(refused.value).splitlines() == [
         "Nothing can be booked like that",
-        "No small: its slots are taken. Possible: 2 slots from 2099-12-02 09:00 UTC",
+        "No small: too few slots are free. Possible: 2 slots from 2099-12-02 09:00 UTC",
     ]
 
 
@@ -277,23 +279,23 @@ def test_longest_extends_to_the_latest_end(
     shown = reservation()
     where = f"/v2/reservations/{shown['id']}"
     api.answers[f"GET {where}"] = Answer(200, shown)
-    document = {"latest_end": "2026-12-02T09:00:00+00:00", "stopped_by": "slots"}
+    document = {"latest_end": "2026-12-02T09:00:00+00:00", "stopped_by": "slots_exhausted"}
     api.answers[f"GET {where}/extensions"] = Answer(200, {**document, "extend_from": None})
     api.answers[f"PATCH {where}"] = Answer(200, shown)
     run(reservations.UpdateReservation, shown["id"], "--longest")
     (body,) = [request.body for request in api.seen if request.body]
     assert body == {"end": "2026-12-02T09:00:00+00:00"}
-    assert "because all slots are booked from then on" in capsys.readouterr().err
+    assert "because too few slots are free" in capsys.readouterr().err
 
 
 def test_longest_says_why_nothing_can_be_extended(api: Api, run: Run) -> None:
     shown = reservation()
     where = f"/v2/reservations/{shown['id']}"
     api.answers[f"GET {where}"] = Answer(200, shown)
-    document = {"latest_end": shown["end"], "stopped_by": "terms"}
+    document = {"latest_end": shown["end"], "stopped_by": "too_early_to_extend"}
     later = "2026-12-01T10:00:00+00:00"
     api.answers[f"GET {where}/extensions"] = Answer(200, {**document, "extend_from": later})
-    with pytest.raises(Failure, match=r"terms allow no more; try again from .*10:00"):
+    with pytest.raises(Failure, match=r"only in the last hours; try again from .*10:00"):
         run(reservations.UpdateReservation, shown["id"], "--longest")
     with pytest.raises(Failure, match="leave out"):
         run(reservations.UpdateReservation, shown["id"], "--longest", "--hours", "3")

@@ -14,7 +14,7 @@ from warre_blazar.errors import exceptions
 from warre_blazar.fields.flavors import FlavorFields, FlavorShown
 from warre_blazar.policies import flavors as policies
 from warre_blazar.services.flavors import capacity, flavors
-from warre_blazar.services.slots import free_slots, no_free_slots
+from warre_blazar.services.slots import free_slots
 from warre_blazar.site_rules import conditions
 
 LIST_QUERY = {
@@ -92,7 +92,7 @@ class FlavorsController(base.Controller):
         spans = free_slots.find(question)
         if not query.get("reason"):
             return [views.span(s) for s in spans]
-        return views.free(spans, None if spans else no_free_slots.find(question))
+        return views.free(spans, None if spans else free_slots.why_none(question))
 
     @pecan.expose("json")
     def post(self, **_query: Any) -> Any:

@@ -1,6 +1,7 @@
 """Quotas: how many reservations and hours a project may hold at a time."""
 
 import dataclasses
+from typing import Any
 
 from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import exceptions
@@ -70,22 +71,29 @@ def growth(before: Amount, after: Amount) -> Amount:
     return Amount(hours=max(after.hours - before.hours, 0))
 
 
-def check(limits: Amount, used: Amount, asked: Amount) -> None:
-    """Refuse a request that would exceed a limit.
+def exceeded(limits: Amount, used: Amount, asked: Amount) -> list[dict[str, Any]]:
+    """The limits that a request would exceed.
 
-    Only resources that the request asks for are checked. An extension asks only for hours. So it
+    Only resources that the request asks for are looked at. An extension asks only for hours. So it
     passes even if the limit of reservations was lowered below the project's number of reservations.
 
     :param limits: the project's limits. ``UNLIMITED`` means no limit.
     :param used: the amount that the project already uses.
     :param asked: the amount that the request would add.
-    :raises QuotaExceeded: the error names every limit that would be exceeded.
+    :returns: for each limit ``resource``, ``limit``, ``used`` and ``asked``.
     """
     allowed, held = limits.by_name(), used.by_name()
-    exceeded = [
+    return [
         {"resource": name, "limit": allowed[name], "used": held[name], "asked": more}
         for name, more in asked.by_name().items()
         if more > 0 and allowed[name] != UNLIMITED and held[name] + more > allowed[name]
     ]
-    if exceeded:
-        raise exceptions.QuotaExceeded(exceeded)
+
+
+def check(limits: Amount, used: Amount, asked: Amount) -> None:
+    """Refuse a request that would exceed a limit. The parameters are those of ``exceeded``.
+
+    :raises QuotaExceeded: the error names every limit that would be exceeded.
+    """
+    if found := exceeded(limits, used, asked):
+        raise exceptions.QuotaExceeded(found)

@@ -3,32 +3,17 @@
 import dataclasses
 import datetime
 
+from warre_blazar.domain.booking import verdict
 from warre_blazar.domain.timeline import Span
 
 #: The codes of the errors that count as refusals. Malformed requests, transient states of a
 #: reservation, and services that don't answer aren't among them.
 CODES = frozenset(
     {
-        "after_flavor_end",
-        "before_flavor_start",
-        "credits_refused",
-        "flavor_inactive",
-        "flavor_not_found",
-        "gap_too_short",
-        "hosts_exhausted",
-        "invalid_period",
-        "maintenance",
-        "no_before_end_choice",
-        "no_host_matches",
-        "quota_exceeded",
-        "slots_exhausted",
-        "too_early_to_extend",
-        "too_far_ahead",
-        "too_long",
-        "too_many_instances",
-        "try_again",
+        *verdict.CODES,
+        *("credits_refused", "flavor_not_found", "no_before_end_choice", "try_again"),
     }
-)
+) - {"flavor_not_accessible"}
 
 #: A project that has no access to a flavor isn't told that the flavor exists.
 _TOLD_AS = {"flavor_not_accessible": "flavor_not_found"}

@@ -4,13 +4,13 @@ import dataclasses
 import datetime
 import functools
 import itertools
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 
-from warre_blazar import times
+from warre_blazar import texts, times
 from warre_blazar.domain import timeline
-from warre_blazar.domain.booking import booking_rules
+from warre_blazar.domain.booking import constraints, verdict
+from warre_blazar.domain.booking.constraints import Case, Constraint, Quota, Search, Times
 from warre_blazar.domain.booking.reservation import Reservation
-from warre_blazar.domain.flavors import capacity
 from warre_blazar.domain.flavors.devices import NO_DEVICES, Rules
 from warre_blazar.domain.flavors.flavor import Flavor, Shape
 from warre_blazar.domain.hosts import placing
@@ -18,6 +18,7 @@ from warre_blazar.domain.hosts.bookable_host import BookableHost
 from warre_blazar.domain.hosts.shared_room import HostGroup
 from warre_blazar.domain.moves.room_by_moves import RoomByMoves
 from warre_blazar.domain.timeline import Claim, Span
+from warre_blazar.errors import exceptions
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,6 +61,10 @@ class Question:
     #: How many reservations that haven't begun may be placed again for a booking. With 0, only room
     #: counts that is there without that.
     moves: int = 0
+    #: Whether maintenance windows are of no matter.
+    in_windows: bool = False
+    #: Whether the flavor is public, or the project has access to it.
+    accessible: bool = True
 
     @property
     def minute(self) -> datetime.datetime:
@@ -72,9 +77,10 @@ class Question:
         start = max(self.window.start, self.minute)
         return Span(start, max(self.window.end, start))
 
-    def is_too_long(self, flavor: Flavor) -> bool:
-        """Whether a reservation of the flavor can't be as long as the question asks."""
-        return self.least > flavor.max_length and not self.any_length
+    def case(self, flavor: Flavor) -> Case:
+        """Whose booking of which flavor the question is about."""
+        before = self.own.reservation.span if self.own else None
+        return Case(flavor, self.now, self.accessible, self.any_length, before)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -130,15 +136,22 @@ NOTHING = Supply((), {}, {})
 
 def bookable(flavor: Flavor, question: Question) -> Span | None:
     """The part of ``question.window`` in which the flavor's terms allow bookings, or None."""
-    own, window = question.own, question.window
+    return _hull(_rules(flavor, question), question)
+
+
+def _rules(flavor: Flavor, question: Question) -> list[Constraint]:
+    """The constraints that don't depend on what is booked."""
+    case, own = question.case(flavor), question.own
     # A reservation may keep its start, even if it has passed.
-    keeps_start = own is not None and window.start == own.reservation.span.start
-    first = window.start if keeps_start else max(window.start, question.minute)
-    span = Span(
-        max(first, flavor.start or first),
-        min(question.window.end, flavor.latest_end(question.minute) or question.window.end),
-    )
-    return span if flavor.active and span.start < span.end else None
+    keeps_start = own is not None and question.window.start == own.reservation.span.start
+    past = [] if keeps_start else [constraints.past(question.now)]
+    return [*constraints.access(case), *past, *constraints.terms(case)]
+
+
+def _hull(rules: Sequence[Constraint], question: Question) -> Span | None:
+    search = Search(question.count, times.NO_TIME, question.window)
+    spans = verdict.find(rules, search).spans
+    return Span(spans[0].start, spans[-1].end) if spans else None
 
 
 class FreeTime:
@@ -148,113 +161,130 @@ class FreeTime:
     Friday, and another host from Wednesday on.
     """
 
-    def __init__(self, flavor: Flavor, question: Question, supply: Supply) -> None:
+    def __init__(
+        self,
+        flavor: Flavor,
+        question: Question,
+        supply: Supply,
+        quota: Quota | None = None,
+    ) -> None:
+        """
+        :param quota: the project's limits. None: they are of no matter.
+        """
         self._flavor, self._question, self._supply = flavor, question, supply
-        self._own = question.own
+        self._own, self._quota = question.own, quota
         self._shape = question.own.reservation.shape if question.own else flavor.shape
-        self.bookable = bookable(flavor, question)
-        #: The end of the time that was searched, and the present minute.
-        self.horizon, self.minute = question.window.end, question.minute
+        self._rules = _rules(flavor, question)
+        self.bookable = _hull(self._rules, question)
 
     @property
     def unread(self) -> Collection[str]:
         """The ids of the reservable hosts about whose providers nothing is stored."""
         return self._supply.unread
 
-    def spans(
+    @functools.cached_property
+    def constraints(self) -> list[Constraint]:
+        """All constraints. Those that take the longest time come last."""
+        flavor, supply, question = self._flavor, self._supply, self._question
+        closed = () if question.in_windows else supply.closed.get(flavor.id, ())
+        return [
+            *self._rules,
+            *constraints.windows(closed),
+            *constraints.of_project(flavor, self._others(supply.booked)),
+            *([self._quota] if self._quota else []),
+            constraints.slots(flavor, self._others(supply.claims), question.cleaning),
+            self._hosts_constraint,
+        ]
+
+    def _others(self, claims: Mapping[str, Mapping[str, Sequence[Claim]]]) -> list[Claim]:
+        """The claims of other reservations of the flavor."""
+        own_id = self._own.reservation.reservation_id if self._own else None
+        by_reservation = claims.get(self._flavor.id, {})
+        others = (held for owner, held in by_reservation.items() if owner != own_id)
+        return list(itertools.chain.from_iterable(others))
+
+    def find(
         self,
         *,
         count: int | None = None,
         least: datetime.timedelta | None = None,
-        with_windows: bool = True,
-        with_project: bool = True,
-    ) -> list[Span]:
-        """All spans within which the instances can be booked, sorted by start.
+        within: Span | None = None,
+    ) -> verdict.Found:
+        """Find the times at which the instances can be booked.
 
         :param count: a smaller number of instances than the question's.
-        :param least: the shortest length of the spans to find, in place of the question's.
-        :param with_windows: whether maintenance windows count. If false, they are ignored.
-        :param with_project: whether what the project has booked counts.
+        :param least: the shortest length of a booking, in place of the question's.
+        :param within: a part of the question's window, in place of all of it.
         """
-        if self.bookable is None:
-            return []
-        least = self._question.least if least is None else least
-        fitting = self.of_slots(count)
-        if with_windows:
-            fitting = timeline.intersect(fitting, self.outside_windows)
-        if with_project and self._flavor.has_project_terms:
-            fitting = timeline.intersect(fitting, self.of_project(count))
-        if not is_any_long(fitting, least):
-            return []
-        fitting = timeline.intersect(fitting, self.of_hosts(count, least))
-        return [span for span in timeline.widest(fitting) if span.end - span.start >= least]
+        question = self._question
+        least = question.least if least is None else least
+        search = Search(count or question.count, least, within or question.window)
+        return verdict.find(self.constraints, search)
+
+    def spans(self) -> list[Span]:
+        """All spans within which the instances can be booked, sorted by start."""
+        return self.find().spans
+
+    def latest_end(self, start: datetime.datetime) -> tuple[datetime.datetime, Constraint | None]:
+        """The latest end of a booking from a start on, and what stops it (``verdict``)."""
+        question = self._question
+        search = Search(question.count, times.NO_TIME, question.window)
+        return verdict.latest_end(self.constraints, start, search)
 
     def most(self, span: Span) -> int:
-        """The largest number of instances that can be booked for a span, by one booking.
+        """The largest number of instances that can be booked for a span, by one booking."""
+        return verdict.most(self.constraints, span, self._flavor.slots)
 
-        :param span: a part of the question's window.
+    def why(self, blamed: Constraint, within: Span | None = None) -> exceptions.WarreError:
+        """Why nothing was found.
+
+        :param blamed: the constraint to blame.
+        :param within: as for ``find``.
         """
-        if not self.bookable or not self.bookable.contains(span):
-            return 0
-        if any(span.overlaps(closed) for closed in self._supply.closed.get(self._flavor.id, ())):
-            return 0
+        question, window = self._question, within or self._question.window
+        is_closed = not self._flavor.active or not question.accessible
+        if not is_closed and not self.fits_empty_hosts:
+            blamed = self._hosts_constraint  # No other booking helps.
+        elif question.least > window.end - window.start:
+            asked = Span(window.start, window.start + question.least)
+            found = verdict.find(self._rules, Search(question.count, question.least, asked))
+            if found.blamed is None:
+                return exceptions.InvalidPeriod(texts.refusals.TOO_SHORT())
+            blamed = found.blamed
+        return blamed.error(window, question.count)
+
+    @functools.cached_property
+    def _hosts_constraint(self) -> "_Hosts":
+        return _Hosts(self)
+
+    @functools.cached_property
+    def fits_empty_hosts(self) -> bool:
+        """Whether any host that matches has room for an instance if nothing else is on it."""
+        return any(self._group.when_empty(self._shape.request))
+
+    def most_on_hosts(self, span: Span, limit: int) -> int:
+        """The most instances, up to a limit, for which hosts have room throughout a span."""
+        assert self.bookable is not None
         padded = self._padded(span)
-        free = self._free_slots.lowest(padded)
-        allowed = booking_rules.project_room(self._flavor, self._booked, span)
-        if allowed is not None:
-            free = min(free, allowed)
-        most = self._room.most(padded, free)
+        most = self._room.most(padded, limit)
         vacating = self._supply.vacating
-        if vacating is None or most >= free:
+        if vacating is None or most >= limit:
             return most
         request, affinity = self._shape.request, self._question.affinity
         window = self._padded(self.bookable)
-        return vacating.most(request, self._ids, window, padded, affinity, most, free)
+        return vacating.most(request, self._ids, window, padded, affinity, most, limit)
 
-    def of_slots(self, count: int | None = None) -> list[Span]:
-        """The spans for which the flavor has enough slots, whatever its hosts have."""
-        if self.bookable is None:
-            return []
-        free = self._free_slots.runs(count or self._question.count, self._padded(self.bookable).end)
-        return self._cleaned(free)
-
-    def of_project(self, count: int | None = None) -> list[Span]:
-        """The spans for which the project's other reservations of the flavor allow a booking."""
-        if self.bookable is None:
-            return []
-        wanted = count or self._question.count
-        return booking_rules.project_times(self._flavor, self._booked, wanted, self.bookable)
-
-    @functools.cached_property
-    def _booked(self) -> list[Claim]:
-        own_id = self._own.reservation.reservation_id if self._own else None
-        by_reservation = self._supply.booked.get(self._flavor.id, {})
-        others = (claims for owner, claims in by_reservation.items() if owner != own_id)
-        return list(itertools.chain.from_iterable(others))
-
-    @functools.cached_property
-    def _free_slots(self) -> timeline.Levels:
-        assert self.bookable is not None
-        own_id = self._own.reservation.reservation_id if self._own else None
-        by_reservation = self._supply.claims.get(self._flavor.id, {})
-        others = (claims for owner, claims in by_reservation.items() if owner != own_id)
-        claims = itertools.chain.from_iterable(others)
-        return timeline.Levels.left(self._flavor.slots, claims, self._padded(self.bookable))
-
-    @property
-    def has_hosts(self) -> bool:
-        """Whether any host that can be booked has the flavor's properties, zone and traits."""
-        return bool(self._hosts)
-
-    def fits_empty_hosts(self) -> bool:
-        """Whether the hosts would have room if nothing else were on them."""
-        request = self._shape.request
-        own = self._own
-        if own and own.staying is not None:
-            by_host = {host.id: host.when_empty(request) for host in self._hosts}
-            return all(by_host.get(i, 0) >= count for i, count in own.staying.items())
-        rooms = self._group.when_empty(request)
-        return capacity.most_instances(rooms, self._question.affinity) >= self._question.count
+    def not_on_hosts(self, span: Span, count: int) -> exceptions.WarreError:
+        """What is said if hosts have no room for a booking."""
+        matching = len(self._hosts)
+        if not self.fits_empty_hosts:
+            return exceptions.NoHostMatches(count, matching)
+        stays = self._own and self._own.staying is not None
+        free = 0
+        if count > 1 and not stays and self.bookable and self.bookable.overlaps(span):
+            first, last = max(span.start, self.bookable.start), min(span.end, self.bookable.end)
+            free = self.most_on_hosts(Span(first, last), count - 1)
+        return exceptions.HostsExhausted(count, free, matching, self._question.affinity)
 
     def of_hosts(
         self, count: int | None = None, least: datetime.timedelta = times.NO_TIME
@@ -309,13 +339,6 @@ class FreeTime:
             self._group, shape.request, question.count, window, question.affinity
         )
 
-    @functools.cached_property
-    def outside_windows(self) -> list[Span]:
-        """The spans in which no maintenance window closes the flavor."""
-        if self.bookable is None:
-            return []
-        return timeline.outside(self._supply.closed.get(self._flavor.id, ()), self.bookable)
-
     def _padded(self, span: Span) -> Span:
         return span.padded(self._question.cleaning)
 
@@ -331,9 +354,20 @@ class FreeTime:
         ]
 
 
-def is_any_long(spans: Iterable[Span], least: datetime.timedelta) -> bool:
-    """Whether any of the spans is at least so long."""
-    return any(span.end - span.start >= least for span in spans)
+class _Hosts(Constraint):
+    """The hosts of a flavor, with what is booked on them."""
+
+    def __init__(self, free: FreeTime) -> None:
+        self._free = free
+
+    def times(self, search: Search) -> Sequence[Times]:
+        return (Times(self._free.of_hosts(search.count, search.least)),)
+
+    def most(self, span: Span, limit: int) -> int:
+        return self._free.most_on_hosts(span, limit)
+
+    def error(self, span: Span, count: int) -> exceptions.WarreError:
+        return self._free.not_on_hosts(span, count)
 
 
 def _staying_room(

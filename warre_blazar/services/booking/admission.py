@@ -24,9 +24,10 @@ from warre_blazar.db.booking.booking_terms import Terms
 from warre_blazar.db.hosts import allocations
 from warre_blazar.db.running import backings
 from warre_blazar.domain import timeline
-from warre_blazar.domain.booking import booking_rules
+from warre_blazar.domain.booking import booking_rules, constraints, verdict
 from warre_blazar.domain.booking import quota as quota_rules
 from warre_blazar.domain.booking.booking_rules import BookingConditions
+from warre_blazar.domain.booking.constraints import Case
 from warre_blazar.domain.booking.labels import NO_LABELS, Labels
 from warre_blazar.domain.booking.quota import Amount
 from warre_blazar.domain.flavors.flavor import Flavor
@@ -91,7 +92,7 @@ class BookingDecision:
     refusals: tuple[exceptions.WarreError, ...]
     #: The project's limits, usage and generation. None if no quota is enforced.
     standing: QuotaStanding | None
-    #: The most instances for which there are slots and hosts at this time. None if nobody asked.
+    #: The most instances that could be booked for this time. None if nobody asked.
     most: int | None = None
 
     def require(self) -> finding_room.Place:
@@ -115,10 +116,11 @@ def check(request: BookingRequest) -> BookingDecision:
     return decision
 
 
-def decide(request: BookingRequest, *, with_most: bool = False) -> BookingDecision:
+def decide(request: BookingRequest, *, with_most: bool | None = False) -> BookingDecision:
     """Decide about a request at this moment, without booking it.
 
-    :param with_most: whether to find out how many instances could be booked.
+    :param with_most: whether to find out how many instances could be booked. None: only if a rule
+        refuses the request.
     :raises FlavorNotFound, FlavorNotAccessible, FlavorAmbiguous, LimitsNotRegistered,
         ServiceUnavailable: no decision is possible.
     """
@@ -236,7 +238,7 @@ def _write(db: Session, reservation_id: str, decision: BookingDecision) -> str:
 
 
 def _decide(
-    db: Session, request: BookingRequest, quota: Quota | None, *, with_most: bool = False
+    db: Session, request: BookingRequest, quota: Quota | None, *, with_most: bool | None = False
 ) -> tuple[BookingDecision, Sequence[str]]:
     """Evaluate every rule about a booking. This is the only place that does.
 
@@ -248,37 +250,34 @@ def _decide(
     span, conditions = request.span, request.conditions
     terms = _terms(db, request, quota)
     flavor = terms.flavor
+    standing = _standing(quota, terms)
     refusals = booking_rules.refusals(functools.partial(booking_rules.check_period, span))
     if refusals:
-        return BookingDecision(request, flavor, None, tuple(refusals), _standing(quota, terms)), ()
-    refusals += booking_rules.refusals(
-        functools.partial(booking_rules.check_future, span, request.now)
-    )
-    any_length = request.project_id in conditions.any_length
-    refusals += booking_rules.terms(flavor, True, span, request.now, any_length)
-    refusals += booking_rules.refusals(
-        functools.partial(booking_rules.check_before_end, flavor, request.before_end)
-    )
-    if terms.is_closed and not conditions.in_windows:
-        refusals.append(exceptions.InMaintenance())
+        return BookingDecision(request, flavor, None, tuple(refusals), standing), ()
+    case = Case(flavor, request.now, any_length=request.project_id in conditions.any_length)
+    of_flavor = [constraints.past(request.now), *constraints.access(case), *constraints.terms(case)]
+    closed = [span] if terms.is_closed and not conditions.in_windows else []
     booked = finding_room.booked_by(db, flavor, request.project_id, span)
-    refusals += booking_rules.project_terms(flavor, booked, span, request.count)
+    of_use = [*constraints.windows(closed), *constraints.of_project(flavor, booked)]
+    of_quota = [constraints.Quota(standing.limits, standing.used)] if standing else []
     need = finding_room.Need(
         request.project_id, flavor.shape, request.count, span, request.affinity
     )
     room = finding_room.Room(db, flavor, need, conditions)
     place, lacking = room.find()
-    refusals += lacking
-    standing = _standing(quota, terms)
-    if standing:
-        refusals += booking_rules.refusals(
-            functools.partial(quota_rules.check, standing.limits, standing.used, request.amount)
-        )
+    refusals = [
+        *verdict.refusals(of_flavor, span, request.count),
+        *booking_rules.refusals(
+            functools.partial(booking_rules.check_before_end, flavor, request.before_end)
+        ),
+        *verdict.refusals(of_use, span, request.count),
+        *lacking,
+        *verdict.refusals(of_quota, span, request.count),
+    ]
     most = None
-    if with_most:
-        allowed = booking_rules.project_room(flavor, booked, span)
-        most = max(room.most(), sum(place.chosen.values()) if place else 0)
-        most = most if allowed is None else min(most, allowed)
+    if with_most or (with_most is None and refusals):
+        limit = max(room.most(), sum(place.chosen.values()) if place else 0)
+        most = verdict.most([*of_flavor, *of_use, *of_quota], span, limit)
     decision = BookingDecision(
         request, flavor, None if refusals else place, tuple(refusals), standing, most
     )

@@ -8,13 +8,19 @@ from collections.abc import Iterable, Mapping
 from sqlalchemy.orm import Session
 
 from warre_blazar import texts
-from warre_blazar.db import flavors
+from warre_blazar.db import flavors, maintenance
 from warre_blazar.db.hosts import allocations
 from warre_blazar.db.running import backings, executions
 from warre_blazar.domain import timeline
-from warre_blazar.domain.booking import booking_rules, reservation_states
+from warre_blazar.domain.booking import (
+    booking_rules,
+    constraints,
+    reservation_states,
+    verdict,
+)
 from warre_blazar.domain.booking import quota as quota_rules
 from warre_blazar.domain.booking.booking_rules import BookingConditions
+from warre_blazar.domain.booking.constraints import Case, Constraint
 from warre_blazar.domain.booking.quota import Amount
 from warre_blazar.domain.booking.reservation import Reservation
 from warre_blazar.domain.etags import NOT_SAID, Shown
@@ -63,7 +69,7 @@ class ChangeDecision:
     #: Where the reservation's instances are now: their number, by host id. If a running reservation
     #: gives up instances, these are the remaining ones.
     held: Mapping[str, int] = dataclasses.field(default_factory=dict)
-    #: The most instances for which there are slots and hosts. None if nobody asked.
+    #: The most instances that the reservation could have then. None if nobody asked.
     most: int | None = None
 
     @property
@@ -83,13 +89,14 @@ def decide(
     change: ProposedChange,
     quota: Quota | None,
     *,
-    with_most: bool = False,
+    with_most: bool | None = False,
 ) -> ChangeDecision:
     """Evaluate every rule about a change. This is the only place that does.
 
     If the time isn't valid, the rules that depend on it can't be evaluated.
 
-    :param with_most: whether to find out how many instances the reservation could have.
+    :param with_most: whether to find out how many instances the reservation could have. None: only
+        if a rule refuses the change.
     """
     state, stays = _state_refusals(db, reservation, change)
     held: Mapping[str, int] = allocations.allocated(db, reservation.reservation_id)
@@ -108,24 +115,51 @@ def decide(
     grows = is_growing or not reservation.span.contains(span)
     if not (grows or with_most):
         return outcome
-    flavor = flavor_of(db, reservation)
+    flavor, project_id = flavor_of(db, reservation), reservation.project_id
     need = finding_room.Need(
-        reservation.project_id, reservation.shape, change.count, span, reservation.affinity
+        project_id, reservation.shape, change.count, span, reservation.affinity
     )
     present = finding_room.PresentPlace(reservation, held, stays, change.at_once)
     room = finding_room.Room(db, flavor, need, change.conditions, present)
-    booked = finding_room.booked_by(
-        db, flavor, reservation.project_id, span, reservation.reservation_id
-    )
+    rules = _rules(db, flavor, reservation, span, change)
+    of_quota = []
+    if standing:
+        of_quota = [constraints.Quota(standing.limits, standing.used, reservation.amount)]
     if grows:
-        terms = finding_room.terms(db, flavor, reservation, span, change.now, change.conditions)
-        terms += booking_rules.project_terms(flavor, booked, span, change.count)
-        outcome = _grown(outcome, change, terms, room)
-    if with_most:
-        allowed = booking_rules.project_room(flavor, booked, span)
-        most = room.most() if allowed is None else min(room.most(), allowed)
+        refusals = verdict.refusals(rules, span, change.count)
+        outcome = _grown(outcome, change, refusals, room)
+        over = verdict.refusals(of_quota, span, change.count)
+        outcome = dataclasses.replace(outcome, refusals=(*outcome.refusals, *over))
+    if with_most or (with_most is None and outcome.refusals):
+        most = verdict.most([*rules, *of_quota], span, room.most())
         outcome = dataclasses.replace(outcome, most=most)
     return outcome
+
+
+def _rules(
+    db: Session,
+    flavor: Flavor,
+    reservation: Reservation,
+    span: timeline.Span,
+    change: ProposedChange,
+) -> list[Constraint]:
+    """The constraints apart from slots, hosts, the quota and the present."""
+    conditions, project_id = change.conditions, reservation.project_id
+    case = Case(
+        flavor,
+        change.now,
+        accessible=flavors.is_accessible(db, flavor, project_id),
+        any_length=project_id in conditions.any_length,
+        before=reservation.span,
+    )
+    closed = [] if conditions.in_windows else maintenance.closing(db, flavor.id, span)
+    booked = finding_room.booked_by(db, flavor, project_id, span, reservation.reservation_id)
+    return [
+        *constraints.access(case),
+        *constraints.terms(case),
+        *constraints.windows(closed),
+        *constraints.of_project(flavor, booked),
+    ]
 
 
 def _grown(
@@ -134,7 +168,7 @@ def _grown(
     terms: Iterable[exceptions.WarreError],
     room: finding_room.Room,
 ) -> ChangeDecision:
-    """Find hosts and quota for a reservation whose new time or count goes beyond what it holds.
+    """Find hosts for a reservation whose new time or count goes beyond what it holds.
 
     :param terms: why the project may not have the flavor at the new time.
     """
@@ -145,10 +179,6 @@ def _grown(
         # The reservation's servers may be running on its present hosts, so it can't move to others.
         matching = len(place.hosts)
         refusals.append(exceptions.HostsExhausted(change.count, 0, matching, reservation.affinity))
-    if outcome.standing:
-        limits, used = outcome.standing.limits, outcome.standing.used
-        check = functools.partial(quota_rules.check, limits, used, outcome.growth)
-        refusals += booking_rules.refusals(check)
     return dataclasses.replace(outcome, refusals=tuple(refusals), place=place)
 
 
@@ -173,9 +203,7 @@ def _state_refusals(
         functools.partial(booking_rules.check_period, change.span),
     )
     if change.span.start != reservation.span.start:
-        refusals += booking_rules.refusals(
-            functools.partial(booking_rules.check_future, change.span, change.now)
-        )
+        refusals += verdict.refusals([constraints.past(change.now)], change.span, change.count)
     return refusals, begun
 
 

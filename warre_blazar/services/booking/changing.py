@@ -21,7 +21,7 @@ from warre_blazar.db.messages import outbox
 from warre_blazar.db.records import changes
 from warre_blazar.db.running import leases
 from warre_blazar.domain import timeline
-from warre_blazar.domain.booking import booking_rules
+from warre_blazar.domain.booking import constraints
 from warre_blazar.domain.booking.booking_rules import BookingConditions
 from warre_blazar.domain.booking.quota import Amount
 from warre_blazar.domain.booking.reservation import Reservation
@@ -94,7 +94,9 @@ def check_lengths(reservation_ids: Iterable[str], span: timeline.Span) -> None:
         for reservation_id in reservation_ids:
             reservation = reservations.find(db, reservation_id)
             if reservation is not None and not reservation.span.contains(span):
-                booking_rules.check_length(change_decision.flavor_of(db, reservation), span)
+                rule = constraints.length(change_decision.flavor_of(db, reservation))
+                if refusal := rule.refusal(span, reservation.instance_count):
+                    raise refusal
 
 
 def check(

@@ -8,29 +8,24 @@ import datetime
 from collections.abc import Mapping, Sequence
 
 from warre_blazar import times
-from warre_blazar.db import session
-from warre_blazar.domain.booking import quota
+from warre_blazar.db import flavors, session
+from warre_blazar.domain.booking import verdict
 from warre_blazar.domain.booking.booking_rules import BookingConditions
+from warre_blazar.domain.booking.constraints import Quota
 from warre_blazar.domain.booking.quota import Amount
 from warre_blazar.domain.flavors.flavor import Flavor
 from warre_blazar.domain.running.snapshots import effective_before_end
-from warre_blazar.domain.slots import extensions, free_time
+from warre_blazar.domain.slots import free_time
 from warre_blazar.domain.slots.free_time import FreeTime
 from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import exceptions
+from warre_blazar.fields.kinds import Time
 from warre_blazar.services import searches
 from warre_blazar.services.booking import admission, finding_room
+from warre_blazar.services.booking.admission import BookingDecision
 from warre_blazar.services.booking.change_decision import ChangeDecision
 from warre_blazar.services.booking.quotas import QuotaStanding
 from warre_blazar.services.slots import free_slots
-
-#: The codes of the refusals that another time may avoid.
-_OF_TIME = {
-    *("before_flavor_start", "gap_too_short", "hosts_exhausted", "invalid_period", "maintenance"),
-    *("slots_exhausted", "too_many_instances"),
-}
-#: The refusals that fewer instances may avoid.
-_OF_COUNT = (exceptions.SlotsExhausted, exceptions.HostsExhausted, exceptions.QuotaExceeded)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,7 +41,7 @@ class Foreseen:
     #: The number of instances on each host, by the host's name. Empty if a rule refuses the
     #: request, or if a change leaves the hosts as they are.
     hosts: Mapping[str, int]
-    #: Every rule that refuses the request. The request itself is refused with the first one.
+    #: Every rule that refuses the request, in the order in which they help most.
     refusals: Sequence[exceptions.WarreError]
     #: What the request needs of the project's quota beyond what the project uses already.
     cost: Amount
@@ -59,6 +54,19 @@ class Foreseen:
     longest: datetime.timedelta
     #: The most instances that can be had for the wanted time.
     most: int
+
+    @property
+    def refusal(self) -> exceptions.WarreError:
+        """The first refusal. What could be booked instead is in its ``detail``."""
+        first = self.refusals[0]
+        first.detail = {
+            **first.detail,
+            "next_start": Time().to_json(self.next_start),
+            "longest_hours": self.longest / times.HOUR,
+            "most_instances": self.most,
+            "category": self.flavor.texts.get("category"),
+        }
+        return first
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,23 +82,16 @@ class _Decided:
     refusals: Sequence[exceptions.WarreError]
     place: finding_room.Place | None
     standing: QuotaStanding | None
-    #: The most instances for which there are slots and hosts.
-    room: int
+    #: The most instances that could be had.
+    most: int
     own: free_time.ChangedReservation | None = None
     #: What was chosen to be done with the servers before the end.
     before_end: str | None = None
 
-    def hours_left(self) -> int | None:
-        """The hours that the reservation may have in all. None: without limit."""
-        if self.standing is None or self.standing.limits.hours == quota.UNLIMITED:
-            return None
-        held = self.own.reservation.amount.hours if self.own else 0
-        return max(self.standing.limits.hours - self.standing.used.hours, 0) + held
-
-    def quota_time(self) -> datetime.timedelta | None:
-        """For how long the quota allows the wanted count. None: without limit."""
-        hours = self.hours_left()
-        return None if hours is None else hours // self.count * times.HOUR
+    @property
+    def is_of_booking(self) -> bool:
+        """Whether another booking or change may avoid all refusals."""
+        return all(error.code in verdict.CODES for error in self.refusals)
 
 
 def booking(request: admission.BookingRequest) -> Foreseen:
@@ -102,7 +103,12 @@ def booking(request: admission.BookingRequest) -> Foreseen:
     # Cached limits might let this accept what the manager, which has other ones, refuses.
     conditions = dataclasses.replace(request.conditions, quotas=request.conditions.quotas.fresh)
     request = dataclasses.replace(request, conditions=conditions)
-    decision = admission.decide(request, with_most=True)
+    return of(admission.decide(request, with_most=True))
+
+
+def of(decision: BookingDecision) -> Foreseen:
+    """What a booking would do that was decided with the most instances."""
+    request = decision.request
     case = _Decided(
         flavor=decision.flavor,
         project_id=request.project_id,
@@ -113,7 +119,7 @@ def booking(request: admission.BookingRequest) -> Foreseen:
         refusals=decision.refusals,
         place=decision.place,
         standing=decision.standing,
-        room=decision.most or 0,
+        most=decision.most or 0,
         before_end=request.before_end,
     )
     return _foreseen(case, request.conditions, request.now)
@@ -141,7 +147,7 @@ def change(
         refusals=outcome.refusals,
         place=outcome.place,
         standing=outcome.standing,
-        room=before.instance_count if outcome.most is None else outcome.most,
+        most=before.instance_count if outcome.most is None else outcome.most,
         own=free_time.ChangedReservation(before, outcome.held if outcome.stays else None),
         before_end=before_end,
     )
@@ -149,19 +155,11 @@ def change(
 
 
 def _foreseen(case: _Decided, conditions: BookingConditions, now: datetime.datetime) -> Foreseen:
-    any_length = case.project_id in conditions.any_length
-    with_windows = not conditions.in_windows
     free = _free(case, conditions, now)
     with searches.logged(f"free slots for {case.count} of flavor {case.flavor.name}"):
-        spans = free.spans(with_windows=with_windows)
-        reach = extensions.latest_end(
-            case.flavor,
-            free,
-            case.span.start,
-            case.quota_time(),
-            any_length=any_length,
-            with_windows=with_windows,
-        )
+        found = free.find()
+    wanted = case.span
+    has_next = case.is_of_booking and wanted.start < wanted.end
     return Foreseen(
         flavor=case.flavor,
         span=case.span,
@@ -171,12 +169,12 @@ def _foreseen(case: _Decided, conditions: BookingConditions, now: datetime.datet
             case.before_end, case.flavor.before_end, conditions.before_end
         ),
         hosts=_hosts(case),
-        refusals=case.refusals,
+        refusals=verdict.helpful(case.refusals),
         cost=case.cost,
         standing=case.standing,
-        next_start=_next_start(case, spans, any_length),
-        longest=reach.end - case.span.start,
-        most=_most(case),
+        next_start=found.first(wanted) if has_next else None,
+        longest=found.reach(wanted.start) - wanted.start,
+        most=case.most if case.is_of_booking else 0,
     )
 
 
@@ -199,11 +197,10 @@ def next_starts(
     :returns: None where there is none, and where another time doesn't avoid the error.
     :raises FlavorNotFound, FlavorNotAccessible, FlavorAmbiguous:
     """
-    spans = [span for span, error in refused if error.code in _OF_TIME]
+    spans = [span for span, error in refused if error.code in verdict.CODES]
     if not spans:
         return [None] * len(refused)
     conditions, length = request.conditions, min(span.end - span.start for span in spans)
-    any_length = request.project_id in conditions.any_length
     question = free_time.Question(
         flavor=request.flavor,
         project_id=request.project_id,
@@ -214,29 +211,22 @@ def next_starts(
         cleaning=conditions.cleaning,
         affinity=request.affinity,
         least=length,
-        any_length=any_length,
+        any_length=request.project_id in conditions.any_length,
         device_rules=conditions.device_rules,
         moves=conditions.moves,
+        in_windows=conditions.in_windows,
     )
-    with session.reader() as db:
+    with session.reader() as db, searches.uncollected():
         flavor = free_slots.visible_flavor(db, question)
-        too_long = question.is_too_long(flavor)
-        with_windows = not conditions.in_windows
-        free = [] if too_long else free_slots.spans(db, flavor, question, with_windows=with_windows)
-    return [_first(free, span) if error.code in _OF_TIME else None for span, error in refused]
+        with free_slots.logged(flavor, question):
+            found = free_slots.read(db, flavor, question).find()
+    return [found.first(span) if error.code in verdict.CODES else None for span, error in refused]
 
 
 def _ahead(wanted: Span) -> Span:
     """The time from a wanted start on, and a year beyond the latest one."""
     ahead = min(times.LOOK_AHEAD, datetime.datetime.max - wanted.end)
     return Span(wanted.start, wanted.end + ahead)
-
-
-def _first(free: Sequence[Span], wanted: Span) -> datetime.datetime | None:
-    """The first start from a wanted time's own on, at which its length is free."""
-    length = wanted.end - wanted.start
-    starts = ((max(span.start, wanted.start), span.end) for span in free)
-    return min((start for start, end in starts if end - start >= length), default=None)
 
 
 def _free(case: _Decided, conditions: BookingConditions, now: datetime.datetime) -> FreeTime:
@@ -251,33 +241,17 @@ def _free(case: _Decided, conditions: BookingConditions, now: datetime.datetime)
         cleaning=conditions.cleaning,
         affinity=case.affinity,
         device_rules=conditions.device_rules,
+        any_length=case.project_id in conditions.any_length,
         own=case.own,
         moves=conditions.moves,
+        in_windows=conditions.in_windows,
     )
+    standing, own = case.standing, case.own
+    quota = None
+    if standing:
+        amount = own.reservation.amount if own else None
+        quota = Quota(standing.limits, standing.used, amount)
     with session.reader() as db:
-        return free_slots.read(db, case.flavor, question)
-
-
-def _next_start(
-    case: _Decided, spans: Sequence[Span], any_length: bool
-) -> datetime.datetime | None:
-    length = case.span.end - case.span.start
-    longest = case.flavor.max_length_hours * times.HOUR
-    is_of_time = all(error.code in _OF_TIME for error in case.refusals)
-    if length <= times.NO_TIME or not is_of_time or (length > longest and not any_length):
-        return None
-    return _first(spans, case.span)
-
-
-def _is_of_count(error: exceptions.WarreError) -> bool:
-    """Whether fewer instances may avoid a refusal."""
-    return isinstance(error, _OF_COUNT) or error.code == "too_many_instances"
-
-
-def _most(case: _Decided) -> int:
-    if any(not _is_of_count(error) for error in case.refusals):
-        return 0
-    hours = case.hours_left()
-    if hours is None:
-        return case.room
-    return min(case.room, hours // case.span.hours())
+        is_accessible = flavors.is_accessible(db, case.flavor, case.project_id)
+        question = dataclasses.replace(question, accessible=is_accessible)
+        return free_slots.read(db, case.flavor, question, quota)

@@ -1,20 +1,19 @@
-"""Finds slots and hosts for a booking, and says why a project may not book the flavor."""
+"""Finds slots and hosts for a booking."""
 
 import dataclasses
-import datetime
 import functools
+import itertools
 from collections.abc import Mapping, Sequence
 
 from sqlalchemy.orm import Session
 
-from warre_blazar.db import flavors, maintenance
 from warre_blazar.db.booking import booking_terms
-from warre_blazar.db.hosts import allocations, reservable_hosts
+from warre_blazar.db.hosts import allocations
 from warre_blazar.domain import timeline
-from warre_blazar.domain.booking import booking_rules
+from warre_blazar.domain.booking import constraints
 from warre_blazar.domain.booking.booking_rules import BookingConditions
+from warre_blazar.domain.booking.constraints import Limit
 from warre_blazar.domain.booking.reservation import Reservation
-from warre_blazar.domain.flavors import capacity
 from warre_blazar.domain.flavors.flavor import Flavor, Shape
 from warre_blazar.domain.hosts import placing
 from warre_blazar.domain.hosts.bookable_host import BookableHost
@@ -22,6 +21,7 @@ from warre_blazar.errors import exceptions
 from warre_blazar.services import searches
 from warre_blazar.services.moves import making_room
 from warre_blazar.services.moves.making_room import PlacedAgain
+from warre_blazar.services.slots import supply
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,32 +67,6 @@ class Place:
     placed_again: tuple[PlacedAgain, ...] = ()
 
 
-def terms(
-    db: Session,
-    flavor: Flavor,
-    before: Reservation,
-    span: timeline.Span,
-    now: datetime.datetime,
-    conditions: BookingConditions,
-) -> list[exceptions.WarreError]:
-    """Why a project may not have the flavor at a new time of its reservation.
-
-    Slots, hosts and other reservations of the project aren't checked.
-
-    :param before: the reservation that is to change.
-    :returns: FlavorNotBookable and InMaintenance, in this order.
-    """
-    accessible = flavors.is_accessible(db, flavor, before.project_id)
-    any_length = before.project_id in conditions.any_length
-    refusals = booking_rules.terms(flavor, accessible, span, now, any_length)
-    refusals += booking_rules.refusals(
-        functools.partial(booking_rules.check_extension, flavor, before.span, span, now)
-    )
-    if not conditions.in_windows and maintenance.closing(db, flavor.id, span):
-        refusals.append(exceptions.InMaintenance())
-    return refusals
-
-
 def booked_by(
     db: Session, flavor: Flavor, project_id: str, span: timeline.Span, without: str | None = None
 ) -> list[timeline.Claim]:
@@ -104,7 +78,7 @@ def booked_by(
     """
     if not flavor.has_project_terms:
         return []
-    near = booking_rules.with_gap(span, flavor.gap)
+    near = constraints.with_gap(span, flavor.gap)
     booked = booking_terms.of_project(db, project_id, [flavor.id], near)[flavor.id]
     return [claim for key, claims in booked.items() if key != without for claim in claims]
 
@@ -156,8 +130,11 @@ class Room:
         count, shape = self._need.count, self._need.shape
         refusals: list[exceptions.WarreError] = []
         if not any(host.when_empty(shape.request) for host in self._matching):
-            refusals.append(self._no_host_matches())
-        refusals += booking_rules.refusals(self._check_slots)
+            need, matching = self._need, len(self._matching)
+            refusals.append(
+                supply.no_host_matches(self._db, shape, need.project_id, count, matching)
+            )
+        refusals += self._over_slots()
         chosen, room = self._choose(count)
         # Instances of a reservation that has begun can't go to other hosts, even if they have room.
         leaves = bool(self._present and self._present.stays and chosen != self._present.hosts)
@@ -184,23 +161,13 @@ class Room:
         elsewhere = made.chosen != (present.hosts if present else {})
         return Place(self._flavor, made.hosts, made.chosen, elsewhere, made.placed_again)
 
-    def _no_host_matches(self) -> exceptions.NoHostMatches:
-        shape = self._need.shape
-        closed = reservable_hosts.empty(self._db, closed=True)
-        return exceptions.NoHostMatches(
-            self._need.count,
-            len(self._matching),
-            registered=bool(self._matching) or reservable_hosts.is_any_registered(self._db),
-            closed=len(capacity.when_empty(closed, shape, self._need.project_id)),
-        )
-
     @searches.uncollected()
     def most(self) -> int:
         """The largest number of instances for which there are slots and hosts at this time.
 
         Of a reservation that has begun, only the instances on their present hosts count.
         """
-        free = self._flavor.slots - self._taken(self._window)
+        free = self._slots.most(self._need.span, self._flavor.slots)
         if free <= 0:
             return 0
         if self._present is None or not self._present.stays:
@@ -250,25 +217,17 @@ class Room:
             placing.Packing(self._conditions.spread, self._need.affinity),
         )
 
-    def _check_slots(self) -> None:
-        """Check whether the flavor has enough free slots for the booking.
-
-        :raises SlotsExhausted:
-        """
-        count = self._need.count
-        booking_rules.check_slots(self._flavor, self._taken(self._window), count)
+    def _over_slots(self) -> list[exceptions.WarreError]:
+        """Why the flavor has too few free slots for the booking. Empty: it has enough."""
+        count, spans = self._need.count, [self._need.span]
         if self._own and self._held_window and count > self._own.instance_count:
-            booking_rules.check_slots(self._flavor, self._taken(self._held_window), count)
+            spans.append(self._own.span)
+        return [refusal for span in spans if (refusal := self._slots.refusal(span, count))][:1]
 
-    def _taken(self, window: timeline.Span) -> int:
-        """How many slots others take at some moment of a span.
-
-        The slots of the reservation that is to change don't count as taken.
-        """
-        others = [
-            claim
-            for reservation_id, claims in self._claims.items()
-            if self._own is None or reservation_id != self._own.reservation_id
-            for claim in claims
-        ]
-        return timeline.peak(others, window)
+    @functools.cached_property
+    def _slots(self) -> Limit:
+        """The flavor's slots. Those of the reservation that is to change don't count as taken."""
+        own_id = self._own.reservation_id if self._own else None
+        others = (held for owner, held in self._claims.items() if owner != own_id)
+        claims = itertools.chain.from_iterable(others)
+        return constraints.slots(self._flavor, claims, self._conditions.cleaning)

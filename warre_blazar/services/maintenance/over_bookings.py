@@ -302,12 +302,13 @@ def _next_time(db: Session, reservation: Reservation, over: OverBookingsRequest)
         cleaning=over.conditions.cleaning,
         affinity=reservation.affinity,
         least=length,
+        any_length=reservation.project_id in over.conditions.any_length,
         device_rules=over.conditions.device_rules,
         own=ChangedReservation(reservation),
         moves=over.conditions.moves,
     )
-    free = free_slots.spans(db, flavor, question)
-    return Span(free[0].start, free[0].start + length) if free else None
+    start = free_slots.read(db, flavor, question).find().first(Span(span.start, span.end))
+    return None if start is None else Span(start, start + length)
 
 
 @session.retried

@@ -39,6 +39,8 @@ def find(question: Question, choice: FlavorChoice, part: datetime.timedelta) -> 
     with session.reader() as db:
         chosen = offers.chosen(db, question, choice)
         read = supply.of_flavors(db, chosen, question, question.future)
+    # How long a booking can be doesn't matter, only how many instances are free.
+    question = dataclasses.replace(question, any_length=True)
     parts = list(_parts(question, part))
     found = []
     for flavor in chosen:

@@ -1,15 +1,22 @@
 """Free slots: the times at which a flavor can be booked."""
 
-from collections.abc import Collection
+import dataclasses
+import datetime
+from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager
 
 from sqlalchemy.orm import Session
 
-from warre_blazar.db import flavors, session
+from warre_blazar import times
+from warre_blazar.db import flavors, maintenance, session
+from warre_blazar.domain.booking import verdict
+from warre_blazar.domain.booking.constraints import Quota
 from warre_blazar.domain.flavors.flavor import Flavor
+from warre_blazar.domain.maintenance import MaintenanceWindow
 from warre_blazar.domain.slots import free_time
 from warre_blazar.domain.slots.free_time import FreeTime, Question
 from warre_blazar.domain.timeline import Span
+from warre_blazar.errors import exceptions
 from warre_blazar.services import searches
 from warre_blazar.services.hosts import new_hosts
 from warre_blazar.services.slots import supply
@@ -37,13 +44,63 @@ def _find(question: Question) -> tuple[list[Span], Collection[str]]:
 
     To ask for new hosts first would take a transaction of its own, and there are hardly ever any.
     """
+    with session.reader() as db, searches.uncollected():
+        free = read(db, visible_flavor(db, question), question)
+        return free.spans(), free.unread
+
+
+@dataclasses.dataclass(frozen=True)
+class NotFree:
+    """Why a flavor isn't free in the time that was asked about, and when it is."""
+
+    #: What would be said if it were booked.
+    why: exceptions.WarreError
+    #: The longest time that is free then. None: no time is.
+    longest: Span | None
+    #: The first free time that is long enough. None: there is none within a year.
+    next_free: Span | None
+    #: The maintenance windows then, if they are the reason.
+    windows: Sequence[MaintenanceWindow] = ()
+
+
+@searches.uncollected()
+def why_none(question: Question) -> NotFree | None:
+    """The reason why ``find`` has found nothing for a question. None: something is free by now.
+
+    :raises FlavorNotFound, FlavorAmbiguous:
+    """
+    new_hosts.read()
+    window = question.window
+    ahead = min(times.LOOK_AHEAD, datetime.datetime.max - window.end)
     with session.reader() as db:
         flavor = visible_flavor(db, question)
-        if question.is_too_long(flavor):
-            return [], ()
-        with searches.uncollected():
-            free = read(db, flavor, question)
-            return _spans(flavor, question, free), free.unread
+        later = dataclasses.replace(question, window=Span(window.start, window.end + ahead))
+        found = supply.of_flavor(db, flavor, later, later.future)
+        free = FreeTime(flavor, later, found)
+        with logged(flavor, question):
+            blamed = free.find(within=window).blamed
+            if blamed is None:
+                return None
+            why = free.why(blamed, window)
+            if why.code in verdict.FINAL:
+                return NotFree(_about_hosts(db, flavor, question, why), None, None)
+            shorter = free.find(least=times.NO_TIME, within=window).spans
+            following = free.spans()
+        is_closed = isinstance(why, exceptions.InMaintenance)
+        closing = maintenance.closing_flavor(db, flavor.id, window) if is_closed else ()
+    longest = max(shorter, key=lambda span: span.end - span.start, default=None)
+    return NotFree(why, longest, next(iter(following), None), closing)
+
+
+def _about_hosts(
+    db: Session, flavor: Flavor, question: Question, why: exceptions.WarreError
+) -> exceptions.WarreError:
+    """The same error, but if no host matches, also with the hosts that are closed."""
+    if not isinstance(why, exceptions.NoHostMatches):
+        return why
+    return supply.no_host_matches(
+        db, flavor.shape, question.project_id, question.count, why.detail["matching"]
+    )
 
 
 def visible_flavor(db: Session, question: Question) -> Flavor:
@@ -57,29 +114,14 @@ def visible_flavor(db: Session, question: Question) -> Flavor:
     )
 
 
-@searches.uncollected()
-def spans(
-    db: Session, flavor: Flavor, question: Question, *, with_windows: bool = True
-) -> list[Span]:
-    """All free spans of a flavor, as in ``find``, even if they are longer than the flavor allows.
+def read(db: Session, flavor: Flavor, question: Question, quota: Quota | None = None) -> FreeTime:
+    """Read what decides when a flavor can be booked.
 
-    :param with_windows: whether maintenance windows count. If false, they are ignored.
+    :param quota: as for ``FreeTime``.
     """
-    return _spans(flavor, question, read(db, flavor, question), with_windows=with_windows)
-
-
-def _spans(
-    flavor: Flavor, question: Question, free: FreeTime, *, with_windows: bool = True
-) -> list[Span]:
-    with logged(flavor, question):
-        return free.spans(with_windows=with_windows)
-
-
-def read(db: Session, flavor: Flavor, question: Question) -> FreeTime:
-    """Read what decides when a flavor can be booked."""
     span = free_time.bookable(flavor, question)
     found = supply.of_flavor(db, flavor, question, span) if span else free_time.NOTHING
-    return FreeTime(flavor, question, found)
+    return FreeTime(flavor, question, found, quota)
 
 
 def logged(flavor: Flavor, question: Question) -> AbstractContextManager[None]:

@@ -11,12 +11,13 @@ from sqlalchemy.orm import Session
 
 from warre_blazar.db import flavors, session
 from warre_blazar.db.booking import quotas as stored_quotas
+from warre_blazar.domain.booking.constraints import Quota
 from warre_blazar.domain.booking.quota import Rule
 from warre_blazar.domain.flavors.flavor import Flavor
 from warre_blazar.domain.hosts import host_properties
 from warre_blazar.domain.slots import offers
 from warre_blazar.domain.slots.free_time import Question
-from warre_blazar.domain.slots.offers import FlavorOffer, NotOffered, QuotaLeft
+from warre_blazar.domain.slots.offers import FlavorOffer, NotOffered
 from warre_blazar.openstack import limits
 from warre_blazar.services import searches
 from warre_blazar.services.hosts import new_hosts
@@ -63,16 +64,15 @@ def find(question: Question, choice: FlavorChoice, rule: Rule, limit: int | None
     allowed = limits.of_project(question.project_id, rule.cache_time) if rule.enforced else None
     new_hosts.read()
     with session.reader() as db:
-        left = QuotaLeft()
+        quota = None
         if allowed is not None:
-            used = stored_quotas.usage(db, question.project_id, rule.types)
-            left = QuotaLeft.of(allowed, used)
+            quota = Quota(allowed, stored_quotas.usage(db, question.project_id, rule.types))
         listed = chosen(db, question, choice)
         read = supply.of_flavors(db, listed, question, question.future)
     found: list[FlavorOffer] = []
     missing, longest = [], []
     for flavor in listed:
-        search = offers.OfferSearch(flavor, question, read, left)
+        search = offers.OfferSearch(flavor, question, read, quota)
         with searches.logged(f"offers of {question.count} of flavor {flavor.name}"):
             of_flavor = search.offers()
             found += of_flavor

@@ -7,13 +7,15 @@ from sqlalchemy.orm import Session
 from warre_blazar import times
 from warre_blazar.db import flavors, maintenance
 from warre_blazar.db.booking import booking_terms
-from warre_blazar.db.hosts import allocations
-from warre_blazar.domain.booking import booking_rules
-from warre_blazar.domain.flavors.flavor import Flavor
+from warre_blazar.db.hosts import allocations, reservable_hosts
+from warre_blazar.domain.booking import constraints
+from warre_blazar.domain.flavors import capacity
+from warre_blazar.domain.flavors.flavor import Flavor, Shape
 from warre_blazar.domain.flavors.request_groups import PlacementRequest
 from warre_blazar.domain.hosts.bookable_host import BookableHost
 from warre_blazar.domain.slots.free_time import Question, Supply
 from warre_blazar.domain.timeline import Span
+from warre_blazar.errors import exceptions
 from warre_blazar.services.moves import making_room
 
 
@@ -80,6 +82,22 @@ def _with_vacating(
     )
 
 
+def no_host_matches(
+    db: Session, shape: Shape, project_id: str | None, count: int, matching: int
+) -> exceptions.NoHostMatches:
+    """What is said if no host has room for an instance even when nothing is on it.
+
+    :param matching: how many hosts match the shape.
+    """
+    closed = reservable_hosts.empty(db, closed=True)
+    return exceptions.NoHostMatches(
+        count,
+        matching,
+        registered=bool(matching) or reservable_hosts.is_any_registered(db),
+        closed=len(capacity.when_empty(closed, shape, project_id)),
+    )
+
+
 def _unread(found: Sequence[BookableHost]) -> list[str]:
     return [host.id for host in found if not host.is_read]
 
@@ -90,7 +108,7 @@ def _booked(
     """What the project has booked of those flavors for which that matters."""
     limited = [flavor for flavor in offered if flavor.has_project_terms]
     gap = max((flavor.gap for flavor in limited), default=times.NO_TIME)
-    near = booking_rules.with_gap(span, gap)
+    near = constraints.with_gap(span, gap)
     ids = [flavor.id for flavor in limited]
     return booking_terms.of_project(db, question.project_id, ids, near)
 

@@ -248,8 +248,7 @@ class _RoomForWaits:
         if key not in self._known:
             if self._supply.vacating:
                 self._supply.vacating.renew()
-            free = FreeTime(flavor, question, self._supply)
-            self._known[key] = bool(free.spans(with_project=False))
+            self._known[key] = bool(FreeTime(flavor, question, self._supply).find().times)
         return self._known[key]
 
 

@@ -36,8 +36,9 @@ def create(wait: Wait, most: int, any_length: frozenset[str]) -> WaitStatus:
     :param wait: its ``flavor_id`` may also be a flavor's name.
     :param most: the largest number of waits that a project has.
     :param any_length: projects that may book any flavor for longer than its max_length_hours.
-    :raises InvalidField: no booking could ever fulfill the wait.
-    :raises FlavorNotFound, FlavorAmbiguous, FlavorNotBookable, TooManyWaits:
+    :raises InvalidField: the times of the wait don't fit together.
+    :raises FlavorNotBookable, SlotsExhausted, InvalidPeriod: no booking could ever fulfill it.
+    :raises FlavorNotFound, FlavorAmbiguous, TooManyWaits:
     """
     _check(wait)
     made = _add(wait, most, wait.project_id in any_length)
@@ -79,7 +80,7 @@ def _add(wait: Wait, most: int, is_exempt: bool) -> Wait:
 def _checked(db: Session, wait: Wait, most: int, is_exempt: bool) -> Wait:
     """The wait with the id of its flavor, if a project with ``most`` waits may add it.
 
-    :raises InvalidField, FlavorNotFound, FlavorAmbiguous, FlavorNotBookable, TooManyWaits:
+    :raises WarreError: as for ``create``.
     """
     wait, offered = _with_flavor(db, wait)
     rules.check_flavors(wait, offered, any_length=is_exempt)

@@ -8,12 +8,14 @@ import hypothesis
 import pytest
 from hypothesis import strategies as st
 
+from warre_blazar.domain.booking.constraints import Quota
+from warre_blazar.domain.booking.quota import UNLIMITED, Amount
 from warre_blazar.domain.flavors.flavor import Flavor, Shape
 from warre_blazar.domain.hosts.bookable_host import BookableHost
 from warre_blazar.domain.hosts.holdings import Holding
 from warre_blazar.domain.hosts.providers import Inventory
 from warre_blazar.domain.slots.free_time import FreeTime, Question, Supply
-from warre_blazar.domain.slots.offers import NoOffer, OfferSearch, QuotaLeft
+from warre_blazar.domain.slots.offers import OfferSearch
 from warre_blazar.domain.timeline import Claim, Span
 
 NOW = datetime.datetime(2100, 1, 1)
@@ -156,8 +158,10 @@ def search(world: World, **changes: Any) -> tuple[OfferSearch, FreeTime]:
         least=world.least * UNIT,
     )
     question = dataclasses.replace(question, **changes)
-    left = QuotaLeft(None, world.hours_left)
-    return OfferSearch(flavor, question, supply, left), FreeTime(flavor, question, supply)
+    hours = UNLIMITED if world.hours_left is None else world.hours_left
+    quota = Quota(Amount(UNLIMITED, hours), Amount())
+    free = FreeTime(flavor, dataclasses.replace(question, any_length=True), supply)
+    return OfferSearch(flavor, question, supply, quota), free
 
 
 def latest(world: World, start: int, count: int, least: int) -> int | None:
@@ -213,12 +217,10 @@ def test_what_is_missing_could_be_booked_with_less(world: World):
         span(*shorter[0]) if shorter else None
     )
     # The reason is what keeps everything else from sufficing.
-    if missing.reason is NoOffer.QUOTA:
+    if missing.why.code == "quota_exceeded":
         assert world.hours_left is not None
         assert world.hours_left < world.count * world.least
-    elif missing.reason is NoOffer.CLOSED:
-        assert expected(dataclasses.replace(world, closed=[]), world.count, world.least)
-    elif missing.reason is NoOffer.TOO_LONG:
+    elif missing.why.code == "too_long":
         assert world.least > world.max_length
 
 
@@ -233,32 +235,29 @@ def test_as_many_are_free_in_a_part_as_a_brute_force_counts(world: World):
 
 
 @pytest.mark.parametrize(
-    ("changes", "reason"),
+    ("changes", "code"),
     [
-        ({"slots": 1, "count": 2}, NoOffer.COUNT_OVER_SLOTS),
-        ({"slots": 1, "booked": [((0, HORIZON), 0, True)]}, NoOffer.SLOTS),
-        ({"hosts": [1], "count": 2}, NoOffer.COUNT_OVER_HOSTS),
-        ({"hosts": [2, 1], "count": 3, "affinity": True}, NoOffer.COUNT_OVER_HOSTS),
-        ({"hosts": [1], "booked": [((0, HORIZON), 0, False)]}, NoOffer.HOSTS),
-        ({"hosts": []}, NoOffer.NO_HOST_MATCHES),
-        ({"hosts": [], "count": 4}, NoOffer.NO_HOST_MATCHES),
-        ({"most": 2, "count": 3}, NoOffer.COUNT_OVER_TERMS),
-        ({"most": 2, "count": 4}, NoOffer.COUNT_OVER_TERMS),
-        ({"most": 4, "count": 4}, NoOffer.COUNT_OVER_SLOTS),
-        ({"most": 3, "count": 4}, NoOffer.COUNT_OVER_SLOTS),
-        ({"closed": [(0, HORIZON)]}, NoOffer.CLOSED),
-        ({"least": 4, "max_length": 3}, NoOffer.TOO_LONG),
-        ({"hours_left": 1, "least": 2}, NoOffer.QUOTA),
-        ({"period": (None, 1), "least": 2}, NoOffer.NOT_BOOKABLE_THEN),
+        ({"slots": 1, "count": 2}, "slots_exhausted"),
+        ({"slots": 1, "booked": [((0, HORIZON), 0, True)]}, "slots_exhausted"),
+        ({"hosts": [1], "count": 2}, "hosts_exhausted"),
+        ({"hosts": [2, 1], "count": 3, "affinity": True}, "hosts_exhausted"),
+        ({"hosts": [1], "booked": [((0, HORIZON), 0, False)]}, "hosts_exhausted"),
+        ({"hosts": []}, "no_host_matches"),
+        ({"hosts": [], "count": 4}, "no_host_matches"),
+        ({"hosts": [], "least": 4, "max_length": 3}, "no_host_matches"),
+        ({"most": 2, "count": 3}, "too_many_instances"),
+        ({"most": 4, "count": 4}, "slots_exhausted"),
+        ({"closed": [(0, HORIZON)]}, "maintenance"),
+        ({"least": 4, "max_length": 3}, "too_long"),
+        ({"hours_left": 1, "least": 2}, "quota_exceeded"),
+        ({"hours_left": 0}, "quota_exceeded"),
+        ({"period": (None, 1), "least": 2}, "after_flavor_end"),
+        ({"period": (HORIZON - 1, None), "least": 2}, "before_flavor_start"),
+        ({"least": HORIZON + 1, "max_length": HORIZON + 1}, "invalid_period"),
     ],
 )
-def test_reason_is_named_in_a_word(changes: dict[str, Any], reason: NoOffer):
+def test_reason_is_the_code_of_the_refusal(changes: dict[str, Any], code: str):
     plain = World([3], 3, [], [], (None, None), HORIZON, 0, 1, 1, None, None)
     found, _ = search(dataclasses.replace(plain, **changes))
     assert found.offers() == []
-    assert found.missing().reason is reason
-
-
-def test_no_reservation_is_left_of_the_quota():
-    assert QuotaLeft(reservations=0).longest(1) == datetime.timedelta(0)
-    assert QuotaLeft(reservations=1, hours=5).longest(2) == 2 * UNIT
+    assert found.missing().why.code == code

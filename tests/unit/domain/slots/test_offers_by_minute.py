@@ -11,12 +11,14 @@ import math
 import hypothesis
 from hypothesis import strategies as st
 
+from warre_blazar.domain.booking.constraints import Quota
+from warre_blazar.domain.booking.quota import UNLIMITED, Amount
 from warre_blazar.domain.flavors.flavor import Flavor, Shape
 from warre_blazar.domain.hosts.bookable_host import BookableHost
 from warre_blazar.domain.hosts.holdings import Holding
 from warre_blazar.domain.hosts.providers import Inventory
 from warre_blazar.domain.slots.free_time import Question, Supply
-from warre_blazar.domain.slots.offers import NoOffer, OfferSearch, QuotaLeft
+from warre_blazar.domain.slots.offers import OfferSearch
 from warre_blazar.domain.timeline import Claim, Span
 
 FIRST = datetime.datetime(2100, 1, 1)
@@ -244,8 +246,8 @@ def search(world: World) -> OfferSearch:
         affinity=world.affinity,
         least=world.least * MINUTE,
     )
-    left = QuotaLeft(world.reservations_left, world.hours_left)
-    return OfferSearch(flavor, question, supply, left)
+    limits = (UNLIMITED if n is None else n for n in (world.reservations_left, world.hours_left))
+    return OfferSearch(flavor, question, supply, Quota(Amount(*limits), Amount()))
 
 
 @hypothesis.settings(max_examples=120, deadline=None)
@@ -261,17 +263,18 @@ def test_without_the_named_reason_there_would_be_an_offer(world: World):
     looked = search(world)
     if looked.offers():
         return
-    reason = looked.missing().reason
+    code = looked.missing().why.code
     relieved = {
-        NoOffer.QUOTA: {"hours_left": None, "reservations_left": None},
-        NoOffer.CLOSED: {"closed": [], "most": None, "gap_hours": None},
-        NoOffer.PROJECT_TERMS: {"most": None, "gap_hours": None},
-        NoOffer.SLOTS: {"slots": 9},
-        NoOffer.HOSTS: {"rooms": [9] * len(world.rooms), "shut": []},
-        NoOffer.TOO_LONG: {"max_length_hours": 9},
-    }.get(reason)
+        "quota_exceeded": {"hours_left": None, "reservations_left": None},
+        "maintenance": {"closed": []},
+        "too_many_instances": {"most": None},
+        "gap_too_short": {"gap_hours": None},
+        "slots_exhausted": {"slots": 9},
+        "hosts_exhausted": {"rooms": [9] * 5, "shut": []},
+        "too_long": {"max_length_hours": 9},
+    }.get(code)
     if relieved is None:
         return
     # Other reasons may be there too. They are named only once this one is gone.
     better = search(dataclasses.replace(world, **relieved))
-    assert better.offers() or better.missing().reason is not reason
+    assert better.offers() or better.missing().why.code != code

@@ -10,12 +10,12 @@ from django.utils.http import url_has_allowed_host_and_scheme, urlencode
 from django.utils.translation import gettext_lazy as _
 from horizon.utils import functions as horizon_functions
 
+from warre_blazar import texts
 from warre_blazar.client import FlavorName, Missing, Offer, Span
 from warre_blazar.dashboard import addresses, connection, moments, pages
 from warre_blazar.dashboard import forms as fields
 from warre_blazar.dashboard.project.find import calendar
 from warre_blazar.dashboard.project.waits import waiting
-from warre_blazar.texts import reasons
 
 _DAY = datetime.timedelta(days=1)
 _OFFERS_SHOWN = 12
@@ -168,15 +168,20 @@ def offer_address(offer: Offer, wanted: dict[str, Any], now: datetime.datetime) 
 
 
 #: The reasons that pass when somebody else gives something back or time goes by.
-_PASSING = frozenset({"slots", "hosts", "closed", "quota", "project_terms"})
+_PASSING = frozenset(
+    {
+        *("slots_exhausted", "hosts_exhausted", "maintenance", "quota_exceeded"),
+        *("too_many_instances", "gap_too_short"),
+    }
+)
 
 
 def _less(
     missing: Missing, wanted: dict[str, Any], start: datetime.datetime, now: datetime.datetime
 ) -> dict[str, Any]:
     """A flavor without an offer: why, and what could be booked with less, or waited for."""
-    why = reasons.NO_OFFER.get(missing.reason)
-    reason = why.sentence({"slots": missing.flavor.slots}, connection.READER) if why else ""
+    why = texts.BRIEF.get(missing.reason)
+    reason = why.sentence({}, connection.READER) if why else ""
     less = [offer for offer in (missing.fewer_instances, missing.fewer_hours) if offer]
     return {
         "flavor": missing.flavor,

@@ -7,10 +7,10 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from warre_blazar import texts
 from warre_blazar.client import errors
 from warre_blazar.dashboard import connection, editing, moments, pages, servers, verdicts
 from warre_blazar.dashboard import forms as fields
-from warre_blazar.texts import reasons
 
 
 class ChangeForm(editing.EditForm):
@@ -55,7 +55,7 @@ class ChangePage(editing.EditView, pages.CheckedFormView):
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         furthest = self.api.reservations.extension(self.item.id)
-        stop = reasons.STOPS.get(furthest.stopped_by or "")
+        stop = texts.BRIEF.get(furthest.stopped_by or "")
         base = max(pages.now(), self.item.start)
         hours = (furthest.latest_end - self.item.end).total_seconds() / 3600
         return super().get_context_data(

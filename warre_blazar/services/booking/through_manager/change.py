@@ -14,7 +14,7 @@ from oslo_db import exception as db_exc
 from oslo_utils import timeutils
 
 from warre_blazar import texts, times
-from warre_blazar.domain.booking import booking_rules, reservation_states
+from warre_blazar.domain.booking import booking_rules, constraints, reservation_states
 from warre_blazar.domain.booking.booking_rules import BookingConditions
 from warre_blazar.domain.booking.labels import Labels
 from warre_blazar.domain.booking.reservation import Reservation
@@ -319,7 +319,8 @@ def _check_period(reservation: Reservation, wanted: Reservation, now: datetime.d
         return
     if reservation.state == reservation_states.ACTIVE:
         raise exceptions.InvalidState(texts.refusals.BEGUN(reservation=reservation.id))
-    booking_rules.check_future(wanted.span, now)
+    if refusal := constraints.past(now).refusal(wanted.span, wanted.instance_count):
+        raise refusal
 
 
 def _update(caller: Caller, reservation: Reservation, new_values: ChangeRequest) -> bool:

@@ -1,7 +1,6 @@
-"""The checks of a booking against a flavor's terms, at the limits of each term."""
+"""Constraints, at the limits of each: what they refuse, what they say, and that answers agree."""
 
 import datetime
-import functools
 import itertools
 
 import hypothesis
@@ -10,12 +9,32 @@ from hypothesis import strategies as st
 
 from tests.unit.domain.clock import MINUTE, at, span
 from tests.unit.domain.shapes import flavor
-from warre_blazar.domain.booking import booking_rules
+from warre_blazar.domain.booking import booking_rules, constraints, verdict
+from warre_blazar.domain.booking.constraints import Case, Constraint, Search
+from warre_blazar.domain.booking.quota import Amount
+from warre_blazar.domain.flavors.flavor import Flavor
 from warre_blazar.domain.timeline import Claim, Span
 from warre_blazar.errors import exceptions
+from warre_blazar.texts import refusals
 
 HOUR = 60
 SECOND = datetime.timedelta(seconds=1)
+NO_TIME = datetime.timedelta(0)
+
+
+def refused(rules: list[Constraint], booked: Span, count: int = 1) -> list[exceptions.WarreError]:
+    return verdict.refusals(rules, booked, count)
+
+
+def refused_terms(
+    limited: Flavor,
+    accessible: bool,
+    booked: Span,
+    now: datetime.datetime,
+    any_length: bool = False,
+) -> list[exceptions.WarreError]:
+    case = Case(limited, now, accessible, any_length)
+    return refused([*constraints.access(case), *constraints.terms(case)], booked)
 
 
 @pytest.mark.parametrize(
@@ -44,7 +63,7 @@ def test_period_of_a_minute_is_allowed():
     ],
 )
 def test_start_in_the_present_minute_or_later_is_allowed(now):
-    booking_rules.check_future(span(5, 60), now)
+    assert refused([constraints.past(now)], span(5, 60)) == []
 
 
 @pytest.mark.parametrize(
@@ -56,8 +75,9 @@ def test_start_in_the_present_minute_or_later_is_allowed(now):
     ],
 )
 def test_start_before_the_present_minute_is_refused(now):
-    with pytest.raises(exceptions.InvalidPeriod):
-        booking_rules.check_future(span(5, 60), now)
+    assert [error.code for error in refused([constraints.past(now)], span(5, 60))] == [
+        "invalid_period"
+    ]
 
 
 PERIOD = {"start": at(10), "end": at(10 + 3 * HOUR)}
@@ -76,7 +96,7 @@ PERIOD = {"start": at(10), "end": at(10 + 3 * HOUR)}
     ],
 )
 def test_span_within_the_terms_is_bookable(terms, booked):
-    assert booking_rules.terms(flavor(**terms), True, booked, at(0)) == []
+    assert refused_terms(flavor(**terms), True, booked, at(0)) == []
 
 
 @pytest.mark.parametrize(
@@ -98,31 +118,29 @@ def test_span_within_the_terms_is_bookable(terms, booked):
     ],
 )
 def test_span_outside_a_term_is_refused_with_its_code(terms, accessible, booked, code):
-    refusals = booking_rules.terms(flavor(**terms), accessible, booked, at(0))
+    refusals = refused_terms(flavor(**terms), accessible, booked, at(0))
     assert refusals[0].code == code
 
 
 def test_every_term_that_is_broken_is_named():
     closed = flavor(active=False, start=at(10), max_length_hours=1)
-    assert [error.code for error in booking_rules.terms(closed, False, span(0, 61), at(0))] == [
+    assert [error.code for error in refused_terms(closed, False, span(0, 61), at(0))] == [
         "flavor_inactive",
         "flavor_not_accessible",
         "too_long",
         "before_flavor_start",
     ]
-    assert booking_rules.terms(closed, True, span(10, 71), at(0), any_length=True)[1:] == []
+    assert refused_terms(closed, True, span(10, 71), at(0), any_length=True)[1:] == []
 
 
 def test_span_that_is_too_long_names_the_limit():
-    with pytest.raises(exceptions.FlavorNotBookable) as refused:
-        booking_rules.check_length(flavor(max_length_hours=2), span(0, 121))
-    assert refused.value.detail == {"max_length_hours": 2}
+    (refusal,) = refused_terms(flavor(max_length_hours=2), True, span(0, 121), at(0))
+    assert refusal.detail == {"max_length_hours": 2}
 
 
 def test_started_hour_counts_as_a_whole_hour():
     booked = Span(at(0), at(24 * HOUR) + SECOND)
-    with pytest.raises(exceptions.FlavorNotBookable):
-        booking_rules.check_length(flavor(), booked)
+    assert [error.code for error in refused_terms(flavor(), True, booked, at(0))] == ["too_long"]
 
 
 @pytest.mark.parametrize(
@@ -133,26 +151,16 @@ def test_started_hour_counts_as_a_whole_hour():
     ],
 )
 def test_span_outside_the_flavors_period_names_the_bound_in_utc(booked, detail):
-    with pytest.raises(exceptions.FlavorNotBookable) as refused:
-        booking_rules.check_flavor_period(flavor(**PERIOD), booked)
-    assert refused.value.detail == detail
-
-
-@pytest.mark.parametrize(
-    ("taken", "count"),
-    [
-        pytest.param(0, 3, id="all at once"),
-        pytest.param(2, 1, id="the last one"),
-        pytest.param(0, 1, id="the first"),
-    ],
-)
-def test_instances_within_the_slots_are_allowed(taken, count):
-    booking_rules.check_slots(flavor(slots=3), taken, count)
+    (refusal,) = refused_terms(flavor(**PERIOD), True, booked, at(0))
+    assert refusal.detail == detail
 
 
 @pytest.mark.parametrize(
     ("taken", "count", "free"),
     [
+        pytest.param(0, 3, None, id="all at once"),
+        pytest.param(2, 1, None, id="the last one"),
+        pytest.param(0, 1, None, id="the first"),
         pytest.param(3, 1, 0, id="none left"),
         pytest.param(2, 2, 1, id="one left of two"),
         pytest.param(0, 4, 3, id="more than there are"),
@@ -160,9 +168,16 @@ def test_instances_within_the_slots_are_allowed(taken, count):
     ],
 )
 def test_instances_beyond_the_slots_are_refused(taken, count, free):
-    with pytest.raises(exceptions.SlotsExhausted) as refused:
-        booking_rules.check_slots(flavor(slots=3), taken, count)
-    assert refused.value.detail == {"asked": count, "free": free, "slots": 3}
+    rule = constraints.slots(flavor(slots=3), claims((0, 60, taken)), NO_TIME)
+    found = [error.detail for error in refused([rule], span(30, 90), count)]
+    assert found == ([] if free is None else [{"asked": count, "free": free, "slots": 3}])
+
+
+@pytest.mark.parametrize(("start", "is_free"), [(69, False), (70, True)])
+def test_slots_are_cleaned_after_a_booking(start, is_free):
+    cleaning = 10 * MINUTE
+    rule = constraints.slots(flavor(slots=1), claims((start, 200, 1)), cleaning)
+    assert (refused([rule], span(0, 60)) == []) == is_free
 
 
 DAY = 24 * HOUR
@@ -178,7 +193,7 @@ DAY = 24 * HOUR
 def test_end_may_be_only_so_many_days_ahead(end, codes):
     limited = flavor(max_days_ahead=2)
     late = at(0) + 59 * SECOND
-    refusals = booking_rules.terms(limited, True, span(end - HOUR, end), late)
+    refusals = refused_terms(limited, True, span(end - HOUR, end), late)
     assert [error.code for error in refusals] == codes
     if codes:
         assert refusals[0].detail == {
@@ -199,11 +214,11 @@ def test_end_may_be_only_so_many_days_ahead(end, codes):
     ],
 )
 def test_extension_comes_only_so_long_before_the_end(after, now, is_refused):
-    limited, before = flavor(extend_within_hours=2), span(0, 10 * HOUR)
-    check = functools.partial(booking_rules.check_extension, limited, before, after, now)
-    codes = [error.code for error in booking_rules.refusals(check)]
+    before = span(0, 10 * HOUR)
+    case = Case(flavor(extend_within_hours=2), now, before=before)
+    codes = [error.code for error in refused(constraints.terms(case), after)]
     assert codes == (["too_early_to_extend"] if is_refused else [])
-    booking_rules.check_extension(flavor(), before, after, now)
+    assert refused(constraints.terms(Case(flavor(), now, before=before)), after) == []
 
 
 def claims(*booked: tuple[int, int, int]) -> list[Claim]:
@@ -220,13 +235,13 @@ def claims(*booked: tuple[int, int, int]) -> list[Claim]:
 )
 def test_project_holds_only_so_many_instances_at_a_time(own, count, codes):
     limited = flavor(max_instances_per_project=3)
-    refusals = booking_rules.project_terms(limited, claims(*own), span(0, 120), count)
+    refusals = refused(constraints.of_project(limited, claims(*own)), span(0, 120), count)
     assert [error.code for error in refusals] == codes
 
 
 def test_reservation_with_too_many_instances_itself_is_counted_in_the_text():
     limited = flavor(max_instances_per_project=2)
-    (refusal,) = booking_rules.project_terms(limited, [], span(0, 120), 5)
+    (refusal,) = refused(constraints.of_project(limited, []), span(0, 120), 5)
     assert "This reservation would have 5, and the project's other reservations hold 0" in str(
         refusal
     )
@@ -245,7 +260,7 @@ def test_reservation_with_too_many_instances_itself_is_counted_in_the_text():
 )
 def test_hours_pass_between_reservations_of_a_project(start, end, codes):
     limited, own = flavor(gap_hours=1), claims((0, 60, 1))
-    refusals = booking_rules.project_terms(limited, own, span(start, end), 1)
+    refusals = refused(constraints.of_project(limited, own), span(start, end))
     assert [error.code for error in refusals] == codes
     if codes:
         assert refusals[0].detail["start_from"] == f"{at(120).isoformat()}+00:00"
@@ -253,32 +268,105 @@ def test_hours_pass_between_reservations_of_a_project(start, end, codes):
 
 def test_reservations_of_a_project_can_follow_each_other_without_overlapping():
     limited, own = flavor(gap_hours=0), claims((0, 60, 1))
-    assert list(booking_rules.project_terms(limited, own, span(60, 120), 1)) == []
-    assert list(booking_rules.project_terms(limited, own, span(-60, 0), 1)) == []
-    [refusal] = booking_rules.project_terms(limited, own, span(59, 120), 1)
+    assert refused(constraints.of_project(limited, own), span(60, 120)) == []
+    assert refused(constraints.of_project(limited, own), span(-60, 0)) == []
+    [refusal] = refused(constraints.of_project(limited, own), span(59, 120))
     assert "by the same project can't overlap" in str(refusal)
     assert refusal.detail["start_from"] == f"{at(60).isoformat()}+00:00"
 
 
-@hypothesis.given(
-    st.lists(
-        st.tuples(st.integers(0, 10), st.integers(1, 5), st.integers(1, 2)).map(
-            lambda drawn: (drawn[0], drawn[0] + drawn[1], drawn[2])
-        ),
-        max_size=4,
+CLAIMS = st.lists(
+    st.tuples(st.integers(0, 10), st.integers(1, 5), st.integers(1, 2)).map(
+        lambda drawn: (drawn[0] * HOUR, (drawn[0] + drawn[1]) * HOUR, drawn[2])
     ),
-    st.none() | st.integers(1, 3),
-    st.sampled_from([None, 0, 1]),
-    st.integers(1, 3),
+    max_size=4,
 )
-def test_project_times_are_those_that_the_terms_allow(own, most, gap, count):
-    hours = [(start * HOUR, end * HOUR, n) for start, end, n in own]
-    limited = flavor(max_instances_per_project=most, gap_hours=gap)
+HOURS = st.none() | st.integers(1, 8)
+
+
+@st.composite
+def rules(draw: st.DrawFn) -> list[Constraint]:
+    """Some constraints of all kinds. The present is the hour 3."""
+    limited = flavor(
+        slots=draw(st.integers(1, 3)),
+        max_length_hours=draw(st.integers(1, 16)),
+        max_instances_per_project=draw(st.none() | st.integers(1, 3)),
+        gap_hours=draw(st.sampled_from([None, 0, 1])),
+        start=draw(HOURS.map(lambda n: n and at(n * HOUR))),
+        end=draw(HOURS.map(lambda n: n and at((8 + n) * HOUR))),
+        extend_within_hours=draw(HOURS),
+    )
+    before = draw(st.none() | st.integers(4, 9).map(lambda end: span(2 * HOUR, end * HOUR)))
+    case = Case(limited, at(3 * HOUR), any_length=draw(st.booleans()), before=before)
+    limits = Amount(draw(st.sampled_from([-1, 1, 2])), draw(st.sampled_from([-1, 4, 9])))
+    own = before and Amount(1, before.hours())
+    return [
+        *([constraints.past(case.now)] if draw(st.booleans()) else []),
+        *constraints.terms(case),
+        *constraints.windows(claim.span for claim in claims(*draw(CLAIMS)[:1])),
+        *constraints.of_project(limited, claims(*draw(CLAIMS))),
+        constraints.slots(
+            limited, claims(*draw(CLAIMS)), draw(st.sampled_from([0, HOUR])) * MINUTE
+        ),
+        constraints.Quota(limits, own or Amount(1, 2), own),
+    ]
+
+
+SPANS = [span(start * HOUR, end * HOUR) for start, end in itertools.combinations(range(0, 17), 2)]
+
+
+@hypothesis.given(rules(), st.integers(1, 3))
+def test_answers_of_a_constraint_agree(found: list[Constraint], count: int):
+    search = Search(count, NO_TIME, span(0, 16 * HOUR))
+    for rule, booked in itertools.product(found, SPANS):
+        is_allowed = rule.refusal(booked, count) is None
+        assert any(times.allow(booked) for times in rule.times(search)) == is_allowed
+        assert (rule.most(booked, count) == count) == is_allowed
+
+
+@hypothesis.given(rules(), st.integers(1, 3), st.integers(1, 3))
+def test_verdict_is_what_all_constraints_say(found: list[Constraint], count: int, hours: int):
     window = span(0, 16 * HOUR)
-    times = booking_rules.project_times(limited, claims(*hours), count, window)
-    for start, end in itertools.combinations(range(0, 17), 2):
-        booked = span(start * HOUR, end * HOUR)
-        allowed = not booking_rules.project_terms(limited, claims(*hours), booked, count)
-        assert any(time.contains(booked) for time in times) == allowed
-        room = booking_rules.project_room(limited, claims(*hours), booked)
-        assert (room is None or room >= count) == allowed
+    least = hours * HOUR * MINUTE
+    allowed = {
+        (booked.start, booked.end)
+        for booked in SPANS
+        if booked.end - booked.start >= least and not refused(found, booked, count)
+    }
+    times = verdict.find(found, Search(count, least, window))
+    assert {
+        (booked.start, booked.end)
+        for booked in SPANS
+        if booked.end - booked.start >= least and any(each.allow(booked) for each in times.times)
+    } == allowed
+    assert (times.blamed is None) == bool(times.times)
+    for start in range(16):
+        ends = [end for first, end in allowed if first == at(start * HOUR)]
+        search = Search(count, NO_TIME, window)
+        end, stop = verdict.latest_end(found, at(start * HOUR), search)
+        if ends:
+            assert end == max(ends) == times.reach(at(start * HOUR))
+        later = Span(at(start * HOUR), end + HOUR * MINUTE)
+        assert (stop is None) == (end == window.end)
+        if stop is not None:
+            assert stop.error(later, count).code in verdict.CODES
+            assert refused(found, later, count)
+    for wanted in SPANS:
+        length = wanted.end - wanted.start
+        starts = [s for s, e in allowed if e - s == length and s >= wanted.start]
+        if length >= least:
+            assert times.first(wanted) == min(starts, default=None)
+            most = verdict.most(found, wanted, 3)
+            assert most == max((n for n in (1, 2, 3) if not refused(found, wanted, n)), default=0)
+
+
+def test_helpful_refusals_come_first():
+    codes = ["too_long", "no_host_matches", "slots_exhausted"]
+    found = [exceptions.WarreError(refusals.TRY_AGAIN()) for _ in codes]
+    for error, code in zip(found, codes, strict=True):
+        error.code = code
+    assert [error.code for error in verdict.helpful(found)] == [
+        "no_host_matches",
+        "too_long",
+        "slots_exhausted",
+    ]
