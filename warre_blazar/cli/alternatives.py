@@ -6,7 +6,7 @@ import datetime
 import shlex
 from collections.abc import Sequence
 
-from warre_blazar.cli import error_advice, no_free_slots, time_display, wording
+from warre_blazar.cli import error_advice, time_display, wording
 from warre_blazar.cli.command_names import Fields
 from warre_blazar.client import Alternatives, DryRun, Reason, errors
 from warre_blazar.texts import commands as texts
@@ -64,8 +64,7 @@ def instead(wanted: WantedBooking, error: errors.ApiError, app: object) -> str:
             return "\n".join([f"{refusal}. {open_ways[0]}", *open_ways[1:], *elsewhere])
     if error.code not in CODES:
         return told
-    way = _otherwise(wanted, found, app)
-    return way.text if way.says_why else "\n".join([f"{refusal}. {way.text}", *elsewhere])
+    return "\n".join([f"{refusal}. {_otherwise(wanted, found, app)}", *elsewhere])
 
 
 def others(
@@ -140,31 +139,16 @@ def _over_slots(refusal: errors.ApiError | Reason) -> bool:
     return bool(asked and slots and asked > slots)
 
 
-@dataclasses.dataclass(frozen=True)
-class _Way:
-    """A sentence that says what could be booked instead."""
-
-    text: str
-    #: Whether the sentence also says why the booking is refused.
-    says_why: bool = False
-
-
-def _otherwise(wanted: WantedBooking, found: Alternatives | None, app: object) -> _Way:
+def _otherwise(wanted: WantedBooking, found: Alternatives | None, app: object) -> str:
     """Return a sentence with advice if there is no way to book what is wanted, or a part of it.
 
-    :param found: what the API says that could be booked. None: it doesn't answer.
+    :param found: what the API says that could be booked. None: it doesn't say.
     """
     commands = Fields(app)
     if found is None:
-        return _Way(f"{commands['flavor-free-slots']} {wanted.flavor} shows when it is free")
-    reason = found.why_not_free
-    if reason is not None and reason.code in no_free_slots.LASTING:
-        text = no_free_slots.explanation(
-            reason, wanted.flavor, wanted.where, app, affinity=wanted.affinity
-        )
-        return _Way(text, says_why=True)
+        return f"{commands['flavor-free-slots']} {wanted.flavor} shows when it is free"
     verb = "is" if wanted.count == 1 else "are"
-    return _Way(
+    return (
         f"In the year from then on, {wording.slots(wanted.count)} {verb} never free for "
         f"{_hours(wanted.length)} h. Try fewer slots or hours; "
         f"{commands['flavor-calendar']} {wanted.flavor} shows what is free"

@@ -98,6 +98,24 @@ def change(
     return foreseen
 
 
+def refused(
+    client: Client,
+    changed: Changed,
+    error: errors.ApiError,
+    app: object,
+    where: datetime.tzinfo,
+) -> str:
+    """Return why a change was refused, and in further lines what would be possible instead.
+
+    :param error: the error with which the API refused the change. It has alternatives.
+    """
+    assert error.alternatives is not None
+    project = project_names.unless_own(client.transport.session, changed.before.project_id)
+    period = (changed.start, changed.end)
+    ways = alternatives.ways(error.alternatives, period, changed.instance_count, where)
+    return "\n".join([_told(error, app, project), *ways])
+
+
 #: The codes of refusals because of the flavor alone: no other booking of it would be accepted.
 _OF_FLAVOR = frozenset({"flavor_inactive", "flavor_not_accessible"})
 
@@ -147,7 +165,10 @@ def _check(
 
 def _text(refusal: Reason, app: object, project: str | None) -> str:
     """The text of a refusal, with advice."""
-    error = errors.ApiError(refusal.message, 400, refusal.code, refusal.detail)
+    return _told(errors.ApiError(refusal.message, 400, refusal.code, refusal.detail), app, project)
+
+
+def _told(error: errors.ApiError, app: object, project: str | None) -> str:
     if error.code in alternatives.CODES:
         return alternatives.why(error)
     return error_advice.text(error, app, project)

@@ -426,6 +426,7 @@ class UpdateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
         if all(value is None for value in (start, end, hours, count, *others.values())):
             raise WrongOptions("Nothing to change: give at least one option")
         ref, etag = parsed_args.reservation, None
+        changed: dry_run.Changed | None = None
         typed = {parsed_args.start: start, parsed_args.end: end}
         zones = time_input.inexact_zones(typed, self.where)
         derived = bool(hours or count or parsed_args.longest)
@@ -459,9 +460,9 @@ class UpdateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
                 ref, start=start, end=end, count=count, etag=etag, **others
             )
         except errors.ApiError as error:
-            if error.code in alternatives.CODES | {"too_long", "quota_exceeded"}:
-                self._offer_ways(ref, (start, end), count)
-            raise
+            if changed is None or error.alternatives is None:
+                raise
+            raise Failure(dry_run.refused(self.v2, changed, error, self.app, self.where)) from error
         self.warn(changed_to)
         return self.details(flat(changed_to))
 
@@ -479,20 +480,6 @@ class UpdateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
         plan = f"change {plan}{told}" + (f".{saving}" if saving else "")
         document = {"id": changed.before.id, **dry_run.flat(foreseen)}
         return self.report_dry_run(plan, document)
-
-    def _offer_ways(
-        self,
-        ref: str,
-        times: tuple[datetime.datetime | None, datetime.datetime | None],
-        count: int | None,
-    ) -> None:
-        """Ask the API what would be possible in place of a change that it has refused.
-
-        :raises Failure: the change is refused. The text says why, and what would be possible.
-        """
-        before = self.v2.reservations.get(ref)
-        period = self.new_times(before, *times, None)
-        dry_run.change(self.v2, dry_run.Changed(before, *period, count), self.app, self.where)
 
     def _soonest_end(self, before: Reservation) -> datetime.datetime:
         """Return the end that is meant by ``--end now``.

@@ -1,10 +1,11 @@
 """The errors that the client raises."""
 
 import datetime
-import functools
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
+
+from warre_blazar.client.types import Alternatives
 
 #: Where urllib3's text begins in a text of keystoneauth about a lost connection.
 _URLLIB3 = re.compile(r": (?:HTTP|\()")
@@ -97,25 +98,14 @@ class ApiError(ClientError):
         self.status = status
         self.code = code
         self.detail = detail or {}
-        self._ask: Callable[[], Any] | None = None
 
-    def ask_with(self, ask: Callable[[], Any]) -> None:
-        """Let ``alternatives`` ask the API by a function, which may raise ``ClientError``."""
-        self._ask = ask
-
-    @functools.cached_property
-    def alternatives(self) -> Any:
+    @property
+    def alternatives(self) -> Alternatives | None:
         """What could be booked in place of the booking or change that the API refused.
 
-        The result is a ``warre_blazar.client.Alternatives``. Reading this attribute for the first
-        time sends one or two requests. It is None for other errors, and if the API doesn't answer.
+        It is None for other errors.
         """
-        if self._ask is None:
-            return None
-        try:
-            return self._ask()
-        except ClientError:
-            return None
+        return Alternatives.of(self.detail) if "most_instances" in self.detail else None
 
 
 class NotFound(ApiError):

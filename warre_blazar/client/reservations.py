@@ -6,7 +6,7 @@ from typing import Any
 from keystoneauth1 import exceptions as ksa
 
 from warre_blazar import timer
-from warre_blazar.client import errors, lookup, resources, times
+from warre_blazar.client import errors, lookup, times
 from warre_blazar.client.collection import (
     DRY_RUN,
     Paged,
@@ -16,7 +16,7 @@ from warre_blazar.client.collection import (
     shown_as,
     values_of,
 )
-from warre_blazar.client.types import Alternatives, DryRun, Extension, Reason, Reservation
+from warre_blazar.client.types import DryRun, Extension, Reservation
 
 #: The texts of a reservation that can be changed: labels, and what is done before the end.
 _TEXTS = ("name", "note", "contact", "before_end")
@@ -59,26 +59,6 @@ def _change(
     given = {"start": start, "end": end, "instance_count": count, **texts}
     body = values_of({field: value for field, value in given.items() if value is not None})
     return body | {field: None for field in _TEXTS if body.get(field) == ""}
-
-
-#: The codes of refusals after which something else could be booked.
-_WITH_ALTERNATIVES = frozenset(
-    {
-        *("after_flavor_end", "before_flavor_start", "hosts_exhausted", "maintenance"),
-        *("quota_exceeded", "slots_exhausted", "too_long"),
-        *("gap_too_short", "too_early_to_extend", "too_far_ahead", "too_many_instances"),
-    }
-)
-
-
-def _alternatives(foreseen: DryRun, why_not_free: Reason | None = None) -> Alternatives:
-    return Alternatives(
-        foreseen.next_start,
-        foreseen.longest_hours,
-        foreseen.most_instances,
-        why_not_free,
-        foreseen.category,
-    )
 
 
 class Reservations(Paged[Reservation]):
@@ -152,31 +132,16 @@ class Reservations(Paged[Reservation]):
             ``nothing`` or ``snapshot`` (default: what the flavor says); ``movable_hours``, by how
             many hours maintenance may move the start to a later time (default: 0).
         """
-        wanted: dict[str, Any] = {
-            "start": start,
-            "end": end,
-            "count": count,
-            "affinity": affinity,
-            "project_id": project_id,
-        }
-        body = _booking(flavor, **{**wanted, **texts})
-        try:
-            return Reservation.of(self._transport.create(f"/{self.noun}", body))
-        except errors.ApiError as error:
-            if error.code in _WITH_ALTERNATIVES:
-                error.ask_with(lambda: self._alternatives(flavor, **wanted))
-            raise
-
-    def _alternatives(
-        self, flavor: str, *, start: Time, end: Time, project_id: str | None, **wanted: Any
-    ) -> Alternatives:
-        foreseen = self.try_create(flavor, start=start, end=end, project_id=project_id, **wanted)
-        reason = None
-        # The API knows why nothing is free for the user's own project only.
-        if foreseen.next_start is None and project_id is None:
-            flavors = resources.Flavors(self._transport)
-            reason = flavors.why_not_free(flavor, start=start, length=end - start, **wanted)
-        return _alternatives(foreseen, reason)
+        body = _booking(
+            flavor,
+            start=start,
+            end=end,
+            count=count,
+            affinity=affinity,
+            project_id=project_id,
+            **texts,
+        )
+        return Reservation.of(self._transport.create(f"/{self.noun}", body))
 
     def try_create(self, flavor: str, **values: Any) -> DryRun:
         """Return what ``create`` would do with the same arguments. Nothing is booked."""
@@ -207,17 +172,11 @@ class Reservations(Paged[Reservation]):
             removes the name, the note or the address, and leaves it to the flavor what is done
             before the end.
         """
-        wanted: dict[str, Any] = {"start": start, "end": end, "count": count}
-        body = _change(**{**wanted, **texts})
-        where = self._path(ref)
-        try:
-            return Reservation.of(
-                *self._transport.request_tagged("PATCH", where, body=body, headers=shown_as(etag))
-            )
-        except errors.ApiError as error:
-            if error.code in _WITH_ALTERNATIVES:
-                error.ask_with(lambda: _alternatives(self.try_update(ref, **wanted)))
-            raise
+        body = _change(start=start, end=end, count=count, **texts)
+        answer = self._transport.request_tagged(
+            "PATCH", self._path(ref), body=body, headers=shown_as(etag)
+        )
+        return Reservation.of(*answer)
 
     def try_update(self, ref: str, *, etag: str | None = None, **values: Any) -> DryRun:
         """Return what ``update`` would do with the same arguments. Nothing is changed."""

@@ -214,10 +214,19 @@ class Alternatives:
     longest_hours: float
     #: The largest number of instances that can be booked for the wanted time.
     most_instances: int
-    #: Why there is no next start. None if there is one, or if the request was a change.
-    why_not_free: Reason | None = None
     #: The category of the flavor that was asked for.
     category: str | None = None
+
+    @classmethod
+    def of(cls, detail: Document) -> Self:
+        """Make it from the ``detail`` of the API's error."""
+        start = detail["next_start"]
+        return cls(
+            start and _time.from_json(start),
+            detail["longest_hours"],
+            detail["most_instances"],
+            detail.get("category"),
+        )
 
 
 @dataclasses.dataclass(frozen=True)

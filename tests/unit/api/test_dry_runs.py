@@ -85,7 +85,9 @@ def test_every_rule_that_refuses_is_named_in_the_order_of_a_booking(
     assert not document["bookable"]
     assert document["quota"]["hours"] == {"cost": 144, "left": -44}
     assert document["refusals"][0]["detail"] == {"max_length_hours": 48}
-    assert refusal(alpha.post("reservations", booking(flavor, **wanted))) == (400, "too_long")
+    refused = alpha.post("reservations", booking(flavor, **wanted))
+    assert refusal(refused) == (400, "too_long")
+    assert refused.json["detail"]["max_length_hours"] == 48
 
 
 def test_alternatives_of_a_time_that_is_taken(alpha: Person, beta: Person, flavor):
@@ -102,6 +104,28 @@ def test_alternatives_of_a_time_that_is_taken(alpha: Person, beta: Person, flavo
         {"start": at(2, 8), "end": at(2, 10), "instance_count": 1},
     )
     assert [foreseen(alpha, flavor, **way)["bookable"] for way in ways] == [True] * 3
+
+
+INSTEAD = ("next_start", "longest_hours", "most_instances")
+
+
+def test_refusal_says_what_could_be_booked_instead(alpha: Person, beta: Person, flavor):
+    things.book(beta, flavor, instance_count=2)
+    wanted = {"start": at(2, 8), "end": at(2, 10), "instance_count": 2}
+    document = foreseen(alpha, flavor, **wanted)
+    refused = alpha.post("reservations", booking(flavor, **wanted)).json
+    assert {name: refused["detail"][name] for name in INSTEAD} == {
+        name: document[name] for name in INSTEAD
+    }
+    assert refused["detail"]["free"] == 1
+    mine = things.book(alpha, flavor, start=at(2, 7), end=at(2, 8), instance_count=2)
+    path, later = f"reservations/{mine['id']}", {"end": at(2, 10)}
+    document = alpha.patch(f"{path}?dry_run=true", later).json
+    refused = alpha.patch(path, later).json
+    assert {name: refused["detail"][name] for name in INSTEAD} == {
+        name: document[name] for name in INSTEAD
+    }
+    assert document["longest_hours"] == 2
 
 
 def test_quota_limits_the_alternatives(alpha: Person, flavor, limits):

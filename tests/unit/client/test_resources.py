@@ -9,7 +9,7 @@ from tests.fakes.service import Answer
 from tests.unit.cli.fake_api import FLAVOR, RESERVATION, Api, error, flavor, listing, reservation
 from tests.unit.client.test_transport import connect
 from warre_blazar import timer
-from warre_blazar.client import Access, Alternatives, Client, Limits, Reason, Span, errors
+from warre_blazar.client import Access, Alternatives, Client, Limits, Span, errors
 
 UTC = datetime.UTC
 START = datetime.datetime(2026, 12, 1, 9, tzinfo=UTC)
@@ -436,45 +436,36 @@ def dry_run(**changes: object) -> Answer:
     return Answer(200, {**document, **changes})
 
 
-def test_refused_booking_has_alternatives_that_are_asked_for_when_they_are_read(
-    api: Api, client: Client
-) -> None:
-    refused = error(400, "No slot", "slots_exhausted")
-    api.answers["POST /v2/reservations"] = [refused, dry_run()]
+INSTEAD = {
+    "next_start": "2026-12-02T09:00:00+00:00",
+    "longest_hours": 1.5,
+    "most_instances": 1,
+    "category": "gpu",
+}
+
+
+def test_refused_booking_has_alternatives(api: Api, client: Client) -> None:
+    api.answers["POST /v2/reservations"] = error(400, "No slot", "slots_exhausted", **INSTEAD)
     with pytest.raises(errors.ApiError) as caught:
         client.reservations.create("f", **PERIOD, count=2)
-    assert len(api.seen) == 1
     instead = caught.value.alternatives
-    assert instead == Alternatives(START + datetime.timedelta(days=1), 1.5, 1)
-    assert caught.value.alternatives is instead
-    assert [request.query for request in api.seen] == [{}, {"dry_run": "true"}]
-
-
-def test_alternatives_without_a_next_start_say_why(api: Api, client: Client) -> None:
-    refused = error(400, "No slot", "slots_exhausted")
-    reason = {"code": "too_long", "message": "Too long", "detail": {}}
-    api.answers["POST /v2/reservations"] = [refused, dry_run(next_start=None)]
-    api.answers[_FREE] = Answer(200, {"results": [], "reason": reason})
-    with pytest.raises(errors.ApiError) as caught:
-        client.reservations.create("f", **PERIOD, count=2)
-    assert caught.value.alternatives.why_not_free == Reason("too_long", "Too long", {})
+    assert instead == Alternatives(START + datetime.timedelta(days=1), 1.5, 1, "gpu")
+    assert len(api.seen) == 1
 
 
 def test_refused_change_has_alternatives(api: Api, client: Client) -> None:
     path = f"PATCH /v2/reservations/{RESERVATION.id}"
-    api.answers[path] = [error(400, "No room", "hosts_exhausted"), dry_run(next_start=None)]
+    instead = {**INSTEAD, "next_start": None}
+    api.answers[path] = error(400, "No room", "hosts_exhausted", **instead)
     with pytest.raises(errors.ApiError) as caught:
         client.reservations.update(RESERVATION.id, count=9)
-    assert caught.value.alternatives == Alternatives(None, 1.5, 1)
+    assert caught.value.alternatives == Alternatives(None, 1.5, 1, "gpu")
 
 
-def test_other_errors_and_unanswered_questions_have_no_alternatives(
-    api: Api, client: Client
-) -> None:
+def test_other_errors_have_no_alternatives(api: Api, client: Client) -> None:
     api.answers["POST /v2/reservations"] = [
         error(404, "No flavor", "flavor_not_found"),
         error(400, "No slot", "slots_exhausted"),
-        error(503, "Away", "service_unavailable"),
     ]
     for _ in range(2):
         with pytest.raises(errors.ApiError) as caught:

@@ -121,7 +121,9 @@ class ReservationsController(base.Controller):
         made = base.made_once(
             values,
             reservations.find,
-            lambda lease_id: reservations.create(base.caller(project_id), request, lease_id),
+            lambda lease_id: reservations.create(
+                base.caller(project_id), request, lease_id, explained=not base.is_warres_path()
+            ),
         )
         return {**_tagged(*made), **_warnings(made[0], asking)}
 
@@ -137,7 +139,8 @@ class ReservationsController(base.Controller):
         asking = nova_quotas.Asking(reservation.project_id) if wanted.count else None
         if is_dry_run:
             return _foreseen(change.foresee(reservation, flavor, wanted, rules), asking)
-        changed, is_done = change.change(base.caller(), reservation, wanted, rules)
+        explained = None if only_extends else flavor
+        changed, is_done = change.change(base.caller(), reservation, wanted, rules, explained)
         document = {**_tagged(changed, flavor), **_warnings(changed, asking)}
         return base.reply(200 if is_done else 202, document)
 

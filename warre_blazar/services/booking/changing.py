@@ -105,20 +105,20 @@ def check(
     count: int,
     conditions: BookingConditions,
     now: datetime.datetime,
-) -> None:
+) -> ChangeDecision | None:
     """Check whether a reservation can have a new time and count at this moment.
 
     Whether the reservation's state allows the change is left to ``move``, because the state may be
     another one when the manager comes to it. So are servers that are in the way.
 
-    :raises WarreError: the first rule that refuses the change, except InvalidState.
+    :returns: the decision that refuses the change, or None.
     """
     new_hosts.read()
     change = ProposedChange(reservation, span, count, conditions, now)
 
     def look(quota: Quota | None) -> ChangeDecision:
         with session.reader() as db:
-            return change_decision.decide(db, reservation, change, quota)
+            return change_decision.decide(db, reservation, change, quota, with_most=None)
 
     if change_decision.growth(reservation, span, count) == Amount():
         outcome = look(None)
@@ -127,8 +127,8 @@ def check(
         rule = conditions.quotas.fresh
         outcome = quotas.decided(rule, reservation.project_id, look, lambda found: found.refusals)
     refusal = next(iter(outcome.refusals), None)
-    if refusal is not None and not isinstance(refusal, exceptions.InvalidState):
-        raise refusal
+    is_refused = refusal is not None and not isinstance(refusal, exceptions.InvalidState)
+    return outcome if is_refused else None
 
 
 @session.retried

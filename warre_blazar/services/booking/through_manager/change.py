@@ -114,9 +114,11 @@ def change(
     reservation: Reservation,
     new_values: ChangeRequest,
     conditions: BookingConditions,
+    flavor: Flavor | None = None,
 ) -> tuple[Reservation, bool]:
     """Change a reservation's time, number of instances, labels or what is done before its end.
 
+    :param flavor: the reservation's flavor, if a refusal is to say what would be possible instead.
     :returns: the reservation and a boolean. True: the change is done. False: the change is still
         under way.
     :raises NoAnswer: it isn't known whether the change will be made.
@@ -130,7 +132,7 @@ def change(
     _raise_first(_state_refusals(reservation, new_values))
     done = True
     if new_values.is_of_lease:
-        done = _change_lease(caller, reservation, new_values, conditions)
+        done = _change_lease(caller, reservation, new_values, conditions, flavor)
     # The others are written last, so that they stay as they were if the change of the lease is
     # refused.
     if new_values.others:
@@ -275,6 +277,7 @@ def _change_lease(
     reservation: Reservation,
     new_values: ChangeRequest,
     conditions: BookingConditions,
+    flavor: Flavor | None,
 ) -> bool:
     """Let the manager change a reservation's lease.
 
@@ -297,7 +300,11 @@ def _change_lease(
         # The manager checks the change again. Because of the check here, most refusals need no call
         # of the manager. And if Keystone is unavailable when the manager checks the quota, Blazar
         # sets the lease to ERROR.
-        changing.check(reservation, wanted.span, wanted.instance_count, conditions, now)
+        refused = changing.check(reservation, wanted.span, wanted.instance_count, conditions, now)
+        if refused and flavor:
+            raise dry_run.change(refused, flavor, conditions, now).refusal
+        if refused:
+            raise refused.refusals[0]
     try:
         return _update(caller, reservation, new_values)
     except exceptions.Refused:

@@ -21,7 +21,7 @@ from warre_blazar.domain.records.refusals import Asked
 from warre_blazar.domain.running import lease_states
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import manager
-from warre_blazar.services.booking import admission, lookup
+from warre_blazar.services.booking import admission, dry_run, lookup
 from warre_blazar.services.booking.through_manager.calls import (
     LEASE_TIME,
     Caller,
@@ -37,11 +37,16 @@ LOG = logging.getLogger(__name__)
 
 
 def create(
-    caller: Caller, request: admission.BookingRequest, lease_id: str | None = None
+    caller: Caller,
+    request: admission.BookingRequest,
+    lease_id: str | None = None,
+    *,
+    explained: bool = False,
 ) -> tuple[Reservation, Flavor]:
     """Book what a request asks for.
 
     :param lease_id: the id for the new lease. None: any new id.
+    :param explained: whether a refusal is to say what could be booked instead.
     :returns: the reservation and its flavor. The reservation may still be PENDING_CREATE if the
         manager didn't answer in time.
     :raises NoAnswer: it isn't known whether the request will be booked.
@@ -52,7 +57,10 @@ def create(
     lookup.check_labels(request.labels)
     asked = Asked(request.project_id, caller.user_id, request.flavor, request.count, request.span)
     with refusals.recorded(asked, request.conditions.refusals_kept):
-        decision = admission.check(request)
+        decision = admission.decide(request, with_most=None if explained else False)
+        if decision.refusals and explained:
+            raise dry_run.of(decision).refusal
+        decision.require()
     lease_id = lease_id or uuidutils.generate_uuid()
     optional = {
         **dataclasses.asdict(request.labels),
