@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from blazarclient import base as blazar
 from blazarclient.command import BlazarCommand
-from cliff import columns, lister, show
+from cliff import lister, show
 from keystoneauth1 import exceptions as ksa
 from keystoneauth1 import session as keystone
 from keystoneauth1 import token_endpoint
@@ -18,6 +18,7 @@ from keystoneauth1 import token_endpoint
 from warre_blazar.cli import (
     arguments,
     cliff_parsers,
+    columns,
     command_names,
     confirmation,
     error_advice,
@@ -51,7 +52,7 @@ class Command(BlazarCommand):
     #: What to do if a request wasn't answered.
     _after_lost_answer = "The service may be away for a moment; try again"
     where: datetime.tzinfo = datetime.UTC
-    #: Whether the output is in a format that programs read, such as -f json.
+    #: Whether the output is for programs: in a format such as -f json, or of columns that -c names.
     is_for_programs = False
     #: The names of the CLI and of the command, as they are typed.
     _program = ""
@@ -171,7 +172,8 @@ class Command(BlazarCommand):
         if self.values_specs:
             unknown = cliff_parsers.unrecognized(self.get_parser(self._program), self.values_specs)
             raise self._with_help(unknown)
-        self.is_for_programs = getattr(parsed_args, "formatter", "table") != "table"
+        has_format = getattr(parsed_args, "formatter", "table") != "table"
+        self.is_for_programs = has_format or bool(getattr(parsed_args, "columns", ()))
         if self.zoned:
             utc = "UTC" if parsed_args.utc else None
             self.where = time_zones.chosen(utc or parsed_args.timezone)
@@ -226,13 +228,23 @@ class Command(BlazarCommand):
             return f"{period}  {thing.status}  {slots} of {thing.flavor.name}"
         return period
 
+    def zoned_all(self, documents: Iterable[Document]) -> list[Document]:
+        """Return documents inside of a field for programs, with their times in the zone."""
+        return [
+            {name: time_display.field(name, value, self.where) for name, value in each.items()}
+            for each in documents
+        ]
+
     def column(self, name: str, value: Any) -> Any:
         """Return a field of a document in the form that cliff prints."""
-        return _column(time_display.field(name, value, self.where))
+        return columns.formatted(time_display.field(name, value, self.where))
 
 
 class ListCommand(Command, lister.Lister):
     """A command that prints a table of objects."""
+
+    #: What the command says if there are none. "": nothing, because it has said more.
+    nothing = "There are no {nouns} to list"
 
     def attempt(self, parsed_args: argparse.Namespace) -> Any:
         # cliff silently leaves out a column that the table doesn't have.
@@ -243,6 +255,15 @@ class ListCommand(Command, lister.Lister):
     def table(self, names: Sequence[str], documents: Iterable[Document]) -> tuple[Any, Any]:
         """Return the names of the columns, and a row for each document."""
         return names, [tuple(self.column(c, item.get(c)) for c in names) for item in documents]
+
+    def produce_output(self, parsed_args: argparse.Namespace, names: Any, data: Any) -> int:
+        # cliff prints an empty table as an empty line, as if the command were broken.
+        rows = list(data)
+        if rows or parsed_args.formatter != "table":
+            return super().produce_output(parsed_args, names, rows)
+        if self.nothing:
+            self.tell(f"{self.nothing.format(nouns=self.nouns)}.")
+        return 0
 
 
 class ShowCommand(Command, show.ShowOne):
@@ -485,30 +506,3 @@ class DeleteCommand(ChangeCommand):
                 print(f"{result} {self.noun}: {deletion.what}", file=self.app.stdout)
         if failed:
             raise Failure(f"{failed} of {len(parsed_args.refs)} {self.nouns} not deleted")
-
-
-class DictColumn(columns.FormattableColumn):
-    """A column with a dict. A table shows pairs such as k='v', and -f json shows an object."""
-
-    def human_readable(self) -> str:
-        return ", ".join(f"{key}='{value}'" for key, value in sorted(self._value.items()))
-
-
-class ListColumn(columns.FormattableColumn):
-    """A column with a list. A table shows the items as a, b, c, and -f json shows an array."""
-
-    def human_readable(self) -> str:
-        return ", ".join(str(value) for value in self._value)
-
-
-class LinesColumn(columns.FormattableColumn):
-    """A column with a list. A table shows each item in a line, and -f json shows an array."""
-
-    def human_readable(self) -> str:
-        return "\n".join(str(value) for value in self._value)
-
-
-def _column(value: Any) -> Any:
-    if isinstance(value, dict):
-        return DictColumn(value)
-    return ListColumn(value) if isinstance(value, list) else value

@@ -11,7 +11,7 @@ from warre_blazar.cli import (
     arguments,
     base,
     booked_flavors,
-    flavors,
+    flavor_choice,
     free_by_day,
     project_names,
     time_display,
@@ -49,10 +49,7 @@ class ShowCalendar(base.ListCommand):
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
-        parser.add_argument(
-            "flavors", metavar="FLAVOR", nargs="*", help="ID or name of a flavor (default: all)"
-        )
-        parser.add_argument("--category", help="only flavors of this category")
+        flavor_choice.add_named(parser)
         arguments.add_start(parser, "the first day (default: today)")
         parser.add_argument(
             "--days",
@@ -82,7 +79,7 @@ class ShowCalendar(base.ListCommand):
             self._export_own(parsed_args)
             return (), []
         rows = self._rows(parsed_args)
-        if parsed_args.formatter == "table":
+        if not self.is_for_programs:
             from warre_blazar.cli import terminal_chart  # noqa: PLC0415
 
             terminal_chart.draw(rows, self.app.stdout, self.where)
@@ -119,7 +116,7 @@ class ShowCalendar(base.ListCommand):
         if parsed_args.ics:
             self._export([(b.project, b.reservation) for b in bookings], parsed_args.ics)
             return (), []
-        if parsed_args.formatter == "table":
+        if not self.is_for_programs:
             from warre_blazar.cli import bookings_chart  # noqa: PLC0415
 
             bookings_chart.draw(booked, period, self.app.stdout, self.where)
@@ -146,7 +143,7 @@ class ShowCalendar(base.ListCommand):
         listed = self.v2.reservations.list(all_projects=True, since=period.start, until=period.end)
         names = project_names.names(self, (reservation.project_id for reservation in listed))
         windows = self._listed(self.v2.windows.list)
-        titles = flavors.titles(chosen)
+        titles = flavor_choice.titles(chosen)
         return [
             booked_flavors.BookedFlavor(
                 titles[flavor.id],
@@ -165,24 +162,16 @@ class ShowCalendar(base.ListCommand):
 
     def produce_output(self, parsed_args: argparse.Namespace, names: Any, data: Any) -> int:
         # The command has already drawn the chart or written the file.
-        if parsed_args.formatter == "table" or not names:
+        if not self.is_for_programs or not names:
             return 0
         return super().produce_output(parsed_args, names, data)
 
     def _flavors(
         self, parsed_args: argparse.Namespace, *, everything: bool = False
     ) -> list[Flavor]:
-        if not parsed_args.flavors:
-            return flavors.choose(self, parsed_args.category, everything=everything)
-        if parsed_args.category:
-            raise WrongOptions("Name flavors or a --category, not both")
-        return [self._flavor(ref) for ref in parsed_args.flavors]
-
-    def _flavor(self, ref: str) -> Flavor:
-        try:
-            return self.v2.flavors.get(ref)
-        except errors.NotFound as error:
-            raise Failure(flavors.advice_on_flavor(self, error, ref)) from error
+        if refs := flavor_choice.refs(parsed_args):
+            return [flavor_choice.get(self, ref) for ref in refs]
+        return flavor_choice.listed(self, parsed_args, everything=everything)
 
     def _days(
         self, parsed_args: argparse.Namespace
@@ -201,7 +190,7 @@ class ShowCalendar(base.ListCommand):
         chosen = self._flavors(parsed_args)
         windows = self._listed(self.v2.windows.list)
         own = [r for r in self._listed(self.v2.reservations.list) if r.status != "ERROR"]
-        titles = flavors.titles(chosen)
+        titles = flavor_choice.titles(chosen)
 
         def row(flavor: Flavor) -> Row:
             free_for = functools.partial(self._spans, flavor, whole.start, whole.end)
@@ -240,7 +229,7 @@ class ShowCalendar(base.ListCommand):
     def _export_own(self, parsed_args: argparse.Namespace) -> None:
         """Write the project's reservations of the chosen flavors to a file."""
         chosen = None
-        if parsed_args.flavors or parsed_args.category:
+        if parsed_args.flavors or flavor_choice.is_given(parsed_args):
             chosen = {flavor.id for flavor in self._flavors(parsed_args)}
         own = [
             (None, reservation)

@@ -4,17 +4,13 @@ import datetime
 from collections.abc import Mapping
 from typing import Any
 
-from cliff import columns
-
-from warre_blazar.cli import time_display
+from warre_blazar.cli import columns, time_display
 from warre_blazar.client.types import Document
 
 
-class LogColumn(columns.FormattableColumn):
-    """The changes of a reservation. A table has a line for each, and -f json has an array."""
-
-    def human_readable(self) -> str:
-        return "\n".join(_line(change) for change in self._value)
+def column(changes: list[Document]) -> columns.Column:
+    """Return the changes of a reservation. A table has a line for each."""
+    return columns.lines(changes, map(_line, changes))
 
 
 def shown(change: Document, names: Mapping[str, str], where: datetime.tzinfo) -> Document:

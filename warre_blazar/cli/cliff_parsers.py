@@ -94,9 +94,13 @@ _SYNONYMS = {
     "--to": "--end",
     "--duration": "--hours",
     "--minutes": "--length",
+    "--slot-count": "--slots",
     "--ram": "--memory",
 }
 
+
+#: How similar a spelling must be for a guess. 1: the same.
+_CLOSE = 0.75
 
 #: The options of cliff that choose what is printed of a document. Commands that only delete
 #: something don't have them.
@@ -123,11 +127,13 @@ def unrecognized(parser: argparse.ArgumentParser, words: Sequence[str]) -> str:
         return f"{message}; put a value of several words in quotes, as in --start 'mon 9:00'"
     if option in getattr(parser, "fixed", ()):
         return f"{message}; {option[2:]} can't be changed, so make another one with new values"
+    if any(f"--{action.metavar}" == option.upper() for action in parser._get_positional_actions()):
+        return f"{message}; write the {option[2:].upper()} without {option}"
     if where := getattr(parser, "elsewhere", {}).get(option):
         return f"{message}; {where}"
     known = [name for name in parser._option_string_actions if name.startswith("--")]
     # All options begin with two hyphens, so these don't make two options similar.
-    bare = difflib.get_close_matches(option[2:], [name[2:] for name in known], 1, 0.5)
+    bare = difflib.get_close_matches(option[2:], [name[2:] for name in known], 1, _CLOSE)
     nearest = [f"--{name}" for name in bare]
     same = [_SYNONYMS[option]] if _SYNONYMS.get(option) in known else []
     meant = next(iter([*same, *nearest]), None)

@@ -3,7 +3,7 @@
 import argparse
 from collections.abc import Callable
 
-from warre_blazar.cli import alternatives, arguments, base, flavors, offers, wording
+from warre_blazar.cli import alternatives, arguments, base, flavor_choice, offers, wording
 from warre_blazar.cli.alternatives import WantedBooking
 from warre_blazar.cli.failure import Failure
 from warre_blazar.client import Offer, Reservation, errors
@@ -24,7 +24,7 @@ def search(command: base.Command, parsed_args: argparse.Namespace) -> list[Offer
     command.tell_time("From", parsed_args.start, start)
     found, missing = offers.earliest(command.v2, parsed_args, start)
     if parsed_args.category and not (found or missing):
-        flavors.choose(command, parsed_args.category)
+        flavor_choice.choose(command, parsed_args.category)
     if not found:
         reasons = [offers.why(each, command) for each in missing]
         raise Failure("\n".join(["Nothing can be booked like that", *reasons]))

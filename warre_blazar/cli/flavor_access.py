@@ -3,7 +3,7 @@
 import argparse
 from typing import Any
 
-from warre_blazar.cli import base, flavors, keystone_names, project_names
+from warre_blazar.cli import base, flavor_choice, keystone_names, project_names
 from warre_blazar.cli.failure import Failure
 from warre_blazar.client import Access, errors
 
@@ -18,7 +18,7 @@ class _Access(base.Command):
     def advice(self, error: errors.ClientError, parsed_args: argparse.Namespace) -> str:
         if parsed_args.flavor is None:
             return super().advice(error, parsed_args)
-        return flavors.advice_on_flavor(self, error, parsed_args.flavor)
+        return flavor_choice.advice(self, error, parsed_args.flavor)
 
 
 class _OneAccess(_Access, base.ChangeCommand):

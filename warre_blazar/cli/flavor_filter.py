@@ -2,7 +2,7 @@
 
 import argparse
 
-from warre_blazar.cli import base, flavors
+from warre_blazar.cli import base, flavor_choice
 from warre_blazar.client import errors, lookup
 
 
@@ -29,4 +29,4 @@ class FlavorFilter(base.Command):
     def advice(self, error: errors.ClientError, parsed_args: argparse.Namespace) -> str:
         if parsed_args.flavor is None:
             return super().advice(error, parsed_args)
-        return flavors.advice_on_flavor(self, error, parsed_args.flavor)
+        return flavor_choice.advice(self, error, parsed_args.flavor)

@@ -2,8 +2,7 @@
 
 from collections import defaultdict
 
-from cliff import columns
-
+from warre_blazar.cli import columns
 from warre_blazar.client.types import Document
 
 #: The largest number of hosts' names in one line.
@@ -17,18 +16,13 @@ _STATES = {
 }
 
 
-class LimitsColumn(columns.FormattableColumn):
-    """A column with the field ``limits`` of a flavor.
-
-    A table shows a heading, and then the lines that the function ``lines`` returns.
-    """
-
-    def human_readable(self) -> str:
-        if self._value["by"] == "slots":
-            first = "the slots limit it; the hosts can hold as many or more"
-        else:
-            first = "the hosts limit it"
-        return "\n".join([first, *lines(self._value)])
+def column(limits: Document) -> columns.Column:
+    """Return a flavor's field ``limits``. A table shows a heading, and then ``lines``."""
+    if limits["by"] == "slots":
+        first = "the slots limit it; the hosts can hold as many or more"
+    else:
+        first = "the hosts limit it"
+    return columns.lines(limits, [first, *lines(limits)])
 
 
 def lines(limits: Document) -> list[str]:

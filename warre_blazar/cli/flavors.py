@@ -2,25 +2,24 @@
 
 import argparse
 import datetime
-from collections import Counter
-from collections.abc import Sequence
 from typing import Any
 
 from warre_blazar.cli import (
     arguments,
     base,
     cliff_parsers,
-    error_advice,
+    columns,
+    flavor_choice,
     flavor_fields,
     flavor_limits,
     no_free_slots,
     time_display,
 )
 from warre_blazar.cli.failure import Failure, WrongOptions
-from warre_blazar.client import errors, lookup
+from warre_blazar.client import errors
 from warre_blazar.client.types import Document, Flavor, Span
+from warre_blazar.fields import declaration
 from warre_blazar.fields import flavors as fields
-from warre_blazar.fields.declaration import columns
 from warre_blazar.fields.reservations import STATES
 
 #: The fields that say whether any host could hold an instance, and how many hosts could hold one.
@@ -64,9 +63,9 @@ def _shown(document: Document) -> Document:
     """Return a flavor's document in the form that is shown, with each warning as a text."""
     shown = {name: value for name, value in document.items() if name != "warnings"}
     if "limits" in shown:
-        shown["limits"] = flavor_limits.LimitsColumn(shown["limits"])
+        shown["limits"] = flavor_limits.column(shown["limits"])
     if document.get("warnings"):
-        shown["warnings"] = [warning["message"] for warning in document["warnings"]]
+        shown["warnings"] = columns.warnings(document["warnings"])
     return shown
 
 
@@ -76,7 +75,7 @@ class _Flavors(base.Command):
 
     def advice(self, error: errors.ClientError, parsed_args: argparse.Namespace) -> str:
         ref = getattr(parsed_args, "flavor", None)
-        return advice_on_flavor(self, error, ref) if ref else super().advice(error, parsed_args)
+        return flavor_choice.advice(self, error, ref) if ref else super().advice(error, parsed_args)
 
     def warn(self, flavor: Flavor) -> None:
         """Print the API's warnings. If no host could hold an instance, print that too."""
@@ -106,6 +105,8 @@ class _Flavors(base.Command):
 class ListFlavors(_Flavors, base.ListCommand):
     """List flavors that can be booked."""
 
+    nothing = "There are no flavors that you may book; an operator makes them"
+
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         parser.add_argument(
@@ -113,25 +114,21 @@ class ListFlavors(_Flavors, base.ListCommand):
             action="store_true",
             help="also list inactive flavors and private flavors of other projects (admin only)",
         )
-        parser.add_argument("--category", help="list only flavors of this category")
-        parser.add_argument(
-            "--availability-zone",
-            metavar="ZONE",
-            help="list only flavors of this availability zone",
-        )
+        flavor_choice.add_named(parser)
         parser.add_argument("--long", action="store_true", help="show all columns")
         _add_capacity(parser)
         return parser
 
     def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
-        flavors = self.v2.flavors.list(
+        found = self.v2.flavors.list(
             all_projects=parsed_args.all,
             category=parsed_args.category,
             availability_zone=parsed_args.availability_zone,
         )
-        if parsed_args.category and not flavors:
-            choose(self, parsed_args.category, everything=parsed_args.all)
-        names = columns(fields.FlavorFields, long=parsed_args.long)
+        if parsed_args.category and not found:
+            flavor_choice.choose(self, parsed_args.category, everything=parsed_args.all)
+        flavors = [flavor for flavor in found if flavor_choice.is_chosen(flavor, parsed_args)]
+        names = declaration.columns(fields.FlavorFields, long=parsed_args.long)
         if not parsed_args.long and any(flavor.description for flavor in flavors):
             names.append("description")
         if parsed_args.all and not parsed_args.long:
@@ -259,12 +256,11 @@ class DeleteFlavor(_Flavors, base.DeleteCommand):
 class ListFreeSlots(_Flavors, base.ListCommand):
     """List the times when a flavor is free. Any part of a listed time can be booked."""
 
+    nothing = ""  # The command says why nothing is free.
+
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
-        parser.add_argument(
-            "flavors", metavar="FLAVOR", nargs="*", help="ID or name of a flavor (default: all)"
-        )
-        parser.add_argument("--category", help="only flavors of this category")
+        flavor_choice.add_named(parser)
         arguments.add_start(parser, "start of the search (default: now)")
         until = parser.add_mutually_exclusive_group()
         arguments.add_end(until, "end of the search (default: a year after the start)")
@@ -311,19 +307,17 @@ class ListFreeSlots(_Flavors, base.ListCommand):
 
     def _chosen(self, parsed_args: argparse.Namespace) -> dict[str, str]:
         """Return the names or ids of the flavors to search, each under its title in the table."""
-        if not parsed_args.flavors:
-            listed = choose(self, parsed_args.category)
-            named = titles(listed)
-            return {named[f.id]: f.name if named[f.id] == f.name else f.id for f in listed}
-        if parsed_args.category:
-            raise WrongOptions("Name flavors or a --category, not both")
-        return {ref: ref for ref in parsed_args.flavors}
+        if refs := flavor_choice.refs(parsed_args):
+            return {ref: ref for ref in refs}
+        listed = flavor_choice.listed(self, parsed_args)
+        named = flavor_choice.titles(listed)
+        return {named[f.id]: f.name if named[f.id] == f.name else f.id for f in listed}
 
     def _free(self, flavor: str, search: dict[str, Any]) -> list[Span]:
         try:
             return self.v2.flavors.free_slots(flavor, **search)
         except errors.NotFound as error:
-            raise Failure(advice_on_flavor(self, error, flavor)) from error
+            raise Failure(flavor_choice.advice(self, error, flavor)) from error
 
     def _tell_why(self, flavor: str, search: dict[str, Any]) -> None:
         """Print why nothing is free, and what to do. This needs another request to the API."""
@@ -335,12 +329,6 @@ class ListFreeSlots(_Flavors, base.ListCommand):
                 reason, flavor, self.where, self.app, affinity=search["affinity"]
             )
             self.tell(f"{text.rstrip('.')}.")
-
-    def produce_output(self, parsed_args: argparse.Namespace, names: Any, data: Any) -> int:
-        # cliff prints an empty table as an empty line. Print nothing instead.
-        if not data and parsed_args.formatter == "table":
-            return 0
-        return super().produce_output(parsed_args, names, data)
 
     def _period(
         self, parsed_args: argparse.Namespace
@@ -357,62 +345,3 @@ class ListFreeSlots(_Flavors, base.ListCommand):
     def _row(self, span: Span) -> tuple[str, str, float]:
         start, end = (time_display.iso(moment, self.where) for moment in (span.start, span.end))
         return start, end, time_display.hours(span.length)
-
-
-def choose(
-    command: base.Command, category: str | None, *, everything: bool = False
-) -> list[Flavor]:
-    """Return the flavors that the user may book, all of them or those of a category.
-
-    :param everything: return also inactive flavors, and private flavors of all projects. Only
-        operators may ask for them.
-    :raises Failure: there are none.
-    """
-    listed = command.v2.flavors.list(all_projects=everything, category=category)
-    if listed:
-        return listed
-    if category is None:
-        raise Failure("There are no flavors that you may book; ask the operator")
-    raise Failure(unknown_category(command, category))
-
-
-def unknown_category(command: base.Command, category: str) -> str:
-    """Return the text for a category of no flavor, with the categories that flavors have."""
-    known = {flavor.category for flavor in command.v2.flavors.list()} - {None}
-    names = ", ".join(sorted(str(name) for name in known)) or "no flavor has one"
-    return f"No flavor that you may book has the category {category!r}; categories: {names}"
-
-
-def titles(flavors: Sequence[Flavor]) -> dict[str, str]:
-    """Return a title for each flavor, by its id.
-
-    This is the flavor's name. If other flavors in the list have the same name, the id is added.
-    """
-    names = Counter(flavor.name for flavor in flavors)
-    return {
-        flavor.id: flavor.name if names[flavor.name] == 1 else f"{flavor.name} ({flavor.id})"
-        for flavor in flavors
-    }
-
-
-def advice_on_flavor(
-    command: base.Command, error: errors.ClientError, ref: str, project: str | None = None
-) -> str:
-    """Return the text for an error of a command that has a flavor as an argument.
-
-    If the flavor doesn't exist, the text suggests flavors with similar names.
-
-    :param project: the project to book for. None: the user's own.
-    """
-    if not isinstance(error, errors.NotFound) or error.code not in ("", "flavor_not_found"):
-        return error_advice.ambiguous(error) or error_advice.text(error, command.app, project)
-    names = [f.name for f in command.v2.flavors.visible()]
-    if ref in names:  # An operator sees private flavors of other projects.
-        return f"Your project has no access to the flavor {ref!r}. An operator can grant it"
-    similar = lookup.similar(ref, names)
-    hint = (
-        f"Did you mean {', '.join(similar)}?"
-        if similar
-        else f"See {command.name('flavor-list')} for all"
-    )
-    return f"There is no flavor {ref!r} that you may see. {hint}"

@@ -5,9 +5,7 @@ import datetime
 from collections.abc import Sequence
 from typing import Any
 
-from cliff import columns
-
-from warre_blazar.cli import arguments, base, owners, time_display, times
+from warre_blazar.cli import arguments, base, columns, owners, time_display, times
 from warre_blazar.cli.failure import Failure
 from warre_blazar.client import Host
 from warre_blazar.client.types import Document
@@ -21,14 +19,12 @@ _RESERVATION_COLUMNS = (
 )
 
 
-class TakenColumn(columns.FormattableColumn):
-    """Who has taken room of a host. A table has a line for each, and -f json has an array."""
-
-    def human_readable(self) -> str:
-        if self._value is None:
-            return "unknown: Nova or Placement can't be asked"
-        lines = [f"{each['text']}. {each['needs']}: {each['remedy']}" for each in self._value]
-        return "\n".join(lines) or "nobody"
+def _taken(room: list[Document] | None) -> columns.Column:
+    """Return who has taken room of a host. A table has a line for each."""
+    if room is None:
+        return columns.Column(room, "unknown: Nova or Placement can't be asked")
+    lines = [f"{each['text']}. {each['needs']}: {each['remedy']}" for each in room]
+    return columns.lines(room, lines or ["nobody"])
 
 
 class ListHosts(base.ListCommand):
@@ -98,7 +94,7 @@ class ListHosts(base.ListCommand):
             "full_now": _fullness(document, "used_now"),
             "full_at_most": _fullness(document, "used_peak"),
             "reservations": len(document["reservations"]),
-            "room_taken": TakenColumn(document.get("room_taken")),
+            "room_taken": _taken(document.get("room_taken")),
             "drained_by": drain.get("by"),
             "drained_at": self._moment(drain.get("at")),
             "reason": drain.get("reason"),

@@ -3,9 +3,7 @@
 import argparse
 from typing import Any
 
-from cliff import columns
-
-from warre_blazar.cli import base, keystone_names, project_names
+from warre_blazar.cli import base, columns, keystone_names, project_names
 from warre_blazar.client import Limits
 
 #: The columns of the rows that ``rows`` returns. ``source`` is ``project`` if the limit is the
@@ -13,11 +11,9 @@ from warre_blazar.client import Limits
 COLUMNS = ("resource", "used", "limit", "left", "source")
 
 
-class LimitColumn(columns.FormattableColumn):
-    """A limit in a table. -1 is shown as unlimited."""
-
-    def human_readable(self) -> str:
-        return "unlimited" if self._value < 0 else str(self._value)
+def limit(most: int) -> columns.Column:
+    """Return a limit, of which a table shows -1 as unlimited."""
+    return columns.Column(most, "unlimited" if most < 0 else str(most))
 
 
 class ShowLimits(base.ListCommand):
@@ -72,4 +68,4 @@ def _row(limits: Limits, resource: str, used: int, most: int) -> tuple[Any, ...]
     source = None
     if limits.own is not None:
         source = "project" if resource in limits.own else "default"
-    return resource, used, LimitColumn(most), LimitColumn(left), source
+    return resource, used, limit(most), limit(left), source

@@ -4,7 +4,7 @@ import argparse
 import datetime
 from typing import Any
 
-from warre_blazar.cli import arguments, base, flavors, time_display, window_conflicts
+from warre_blazar.cli import arguments, base, flavor_choice, time_display, window_conflicts
 from warre_blazar.cli.failure import WrongOptions
 from warre_blazar.client import Window, errors, lookup
 from warre_blazar.client.types import Document
@@ -20,7 +20,7 @@ class _Windows(base.Command):
 
     def advice(self, error: errors.ClientError, parsed_args: argparse.Namespace) -> str:
         if isinstance(error, errors.NotFound) and error.code == "flavor_not_found":
-            return flavors.advice_on_flavor(self, error, str(error.detail.get("flavor", "")))
+            return flavor_choice.advice(self, error, str(error.detail.get("flavor", "")))
         if isinstance(error, errors.ApiError) and error.code == "window_conflict":
             return self._conflict(error)
         return super().advice(error, parsed_args)
@@ -202,7 +202,7 @@ class UpdateWindow(_Windows, base.ChangeCommand, base.ShowCommand):
             self.print_met(window)
         if "reservations" not in window.document:
             return _flat(window)
-        return {**_flat(window), "reservations": window.document["reservations"]}
+        return {**_flat(window), "reservations": self.zoned_all(window.reservations)}
 
     def _confirm(
         self,

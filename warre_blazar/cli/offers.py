@@ -9,48 +9,14 @@ from warre_blazar.cli import (
     arguments,
     base,
     cliff_parsers,
-    flavors,
+    flavor_choice,
     time_display,
     wording,
 )
 from warre_blazar.client import Client, Missing, Offer
-from warre_blazar.client.types import FlavorSize
-
-_SIZES = {
-    "vcpu": ("--vcpu", "only flavors with at least this number of vCPUs"),
-    "memory_mb": ("--memory-mb", "only flavors with at least this memory, in MiB"),
-    "disk_gb": ("--disk-gb", "only flavors with at least this disk, in GiB"),
-}
 
 #: How many offers to ask for. Sizes are compared here, so no offer may be left out before that.
 _ALL = 2**31 - 1
-
-
-def add_choice(parser: argparse.ArgumentParser) -> None:
-    """Add the options that choose flavors."""
-    parser.add_argument("--category", help="only flavors of this category")
-    parser.add_argument(
-        "--availability-zone", metavar="ZONE", help="only flavors of this availability zone"
-    )
-    parser.add_argument(
-        "--properties",
-        metavar="JSON",
-        help="only flavors whose own properties have all of these comparisons, such as "
-        '\'["==", "$gpu_model", "A100"]\'',
-    )
-    for name, (option, text) in _SIZES.items():
-        parser.add_argument(option, dest=name, metavar="N", type=arguments.count, help=text)
-
-
-def chosen(parsed_args: argparse.Namespace) -> dict[str, Any]:
-    """The query that chooses flavors."""
-    names = ("category", "availability_zone", "properties")
-    return {name: getattr(parsed_args, name) for name in names}
-
-
-def is_large_enough(flavor: FlavorSize, parsed_args: argparse.Namespace) -> bool:
-    """Whether a flavor has at least the sizes that the user asks for."""
-    return all(getattr(flavor, name) >= (getattr(parsed_args, name) or 0) for name in _SIZES)
 
 
 class ListOffers(base.ListCommand):
@@ -73,8 +39,8 @@ class ListOffers(base.ListCommand):
         arguments.add_length(parser, "length of the booking (default: 1 hour)")
         arguments.add_count(parser, "number of instances")
         arguments.add_affinity(parser)
-        add_choice(parser)
-        parser.add_argument("--flavor", metavar="FLAVOR", help="only this flavor: ID or name")
+        flavor_choice.add_named(parser)
+        flavor_choice.add_properties(parser)
         parser.add_argument(
             "--limit",
             metavar="N",
@@ -88,24 +54,25 @@ class ListOffers(base.ListCommand):
         start, end = self.times(parsed_args, self.now())
         self.tell_time("From", parsed_args.start, start)
         self.tell_time("Until", parsed_args.end, end)
+        flavor_choice.check(self, parsed_args)
         found = self.v2.offers.list(
             start=start,
             end=end,
             length=parsed_args.hours,
             count=parsed_args.count,
             affinity=parsed_args.affinity,
-            flavor=parsed_args.flavor,
             limit=_ALL,
-            **chosen(parsed_args),
+            **flavor_choice.query(parsed_args),
         )
         if parsed_args.category and not (found.offers or found.missing):
-            flavors.choose(self, parsed_args.category)
-        offers = [o for o in found.offers if is_large_enough(o.flavor, parsed_args)]
+            flavor_choice.choose(self, parsed_args.category)
+        offers = [o for o in found.offers if flavor_choice.is_chosen(o.flavor, parsed_args)]
         for missing in found.missing:
-            if is_large_enough(missing.flavor, parsed_args):
+            if flavor_choice.is_chosen(missing.flavor, parsed_args):
                 self.tell(why(missing, self))
+                self.nothing = ""
         for offer in found.longest:
-            if is_large_enough(offer.flavor, parsed_args):
+            if flavor_choice.is_chosen(offer.flavor, parsed_args):
                 self.tell(_longest(offer, self))
         names = ("flavor", "start", "latest_end", "longest_hours")
         rows = [
@@ -139,7 +106,8 @@ class ListAvailability(base.ListCommand):
             help="count by day or by hour (default: day); days and hours begin at the start",
         )
         arguments.add_count(parser, "only flavors of which so many are ever free")
-        add_choice(parser)
+        flavor_choice.add_named(parser)
+        flavor_choice.add_properties(parser)
         offers = f"{self.name('reservation-offers')} finds times of a length"
         return cliff_parsers.with_elsewhere(parser, ("--hours", "--length", "--days"), offers)
 
@@ -147,15 +115,16 @@ class ListAvailability(base.ListCommand):
         start, end = self.times(parsed_args, self.now())
         self.tell_time("From", parsed_args.start, start)
         self.tell_time("Until", parsed_args.end, end)
+        flavor_choice.check(self, parsed_args)
         found = self.v2.offers.availability(
             start=start,
             end=end,
             by=parsed_args.by,
             count=parsed_args.count,
-            **chosen(parsed_args),
+            **flavor_choice.query(parsed_args),
         )
         if parsed_args.category and not found:
-            flavors.choose(self, parsed_args.category)
+            flavor_choice.choose(self, parsed_args.category)
         rows = [
             {
                 "flavor": each.flavor.name,
@@ -164,7 +133,7 @@ class ListAvailability(base.ListCommand):
                 "free": instances,
             }
             for each in found
-            if is_large_enough(each.flavor, parsed_args)
+            if flavor_choice.is_chosen(each.flavor, parsed_args)
             for span, instances in each.free
         ]
         return self.table(("flavor", "start", "end", "free"), rows)
@@ -219,12 +188,6 @@ def next_start(
     return start if start + length <= offer.latest_end else max(offer.start, minute)
 
 
-def is_chosen(parsed_args: argparse.Namespace) -> bool:
-    """Whether the user has given any of the options that choose flavors."""
-    values = [*chosen(parsed_args).values(), *(getattr(parsed_args, name) for name in _SIZES)]
-    return any(value is not None for value in values)
-
-
 def earliest(
     client: Client, parsed_args: argparse.Namespace, start: datetime.datetime | None
 ) -> tuple[list[Offer], list[Missing]]:
@@ -237,9 +200,8 @@ def earliest(
         length=parsed_args.hours,
         count=parsed_args.count,
         affinity=parsed_args.affinity,
-        flavor=parsed_args.flavor,
         limit=_ALL,
-        **chosen(parsed_args),
+        **flavor_choice.query(parsed_args),
     )
-    offers = [each for each in found.offers if is_large_enough(each.flavor, parsed_args)]
-    return offers, [m for m in found.missing if is_large_enough(m.flavor, parsed_args)]
+    offers = [each for each in found.offers if flavor_choice.is_chosen(each.flavor, parsed_args)]
+    return offers, [m for m in found.missing if flavor_choice.is_chosen(m.flavor, parsed_args)]

@@ -88,7 +88,7 @@ class SetQuota(_Quotas, base.ChangeCommand, base.ListCommand):
             wanted = None if value == _DEFAULT else int(value)
             before = limit.default if limit.value is None else limit.value
             after = limit.default if wanted is None else wanted
-            rows.append((name, limits.LimitColumn(before), limits.LimitColumn(after)))
+            rows.append((name, limits.limit(before), limits.limit(after)))
             if not parsed_args.dry_run:
                 keystone.set(project, limit, wanted)
         self._warn(project, {name: int(after.machine_readable()) for name, _, after in rows})

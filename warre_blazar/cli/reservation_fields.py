@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from warre_blazar.cli import wording
+from warre_blazar.cli import columns, wording
 from warre_blazar.client import Reservation
 from warre_blazar.client.types import Document
 
@@ -39,7 +39,7 @@ def flat(item: Reservation, names: Names = Names()) -> Document:
         if name == "flavor":
             fields |= {"flavor": value["name"], "flavor_id": value["id"]}
         elif name == "warnings":
-            fields[name] = [warning["message"] for warning in value]
+            fields[name] = columns.warnings(value)
         else:
             fields |= {**names.beside(name, value), name: value}
     return fields

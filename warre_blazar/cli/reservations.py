@@ -13,13 +13,13 @@ from warre_blazar.cli import (
     base,
     change_log,
     cliff_parsers,
+    columns,
     deletion_confirmation,
     dry_run,
     earliest_booking,
-    flavors,
+    flavor_choice,
     hosts,
     longest_extension,
-    offers,
     project_names,
     reservation_options,
     time_display,
@@ -32,7 +32,6 @@ from warre_blazar.cli import (
 from warre_blazar.cli.failure import Failure, WrongOptions
 from warre_blazar.cli.reservation_fields import Names, flat, phrase
 from warre_blazar.cli.reservation_options import texts
-from warre_blazar.cli.snapshot_column import SnapshotColumn
 from warre_blazar.client import Reservation, errors
 from warre_blazar.client.types import Document
 from warre_blazar.fields.reservations import DELETED
@@ -119,7 +118,7 @@ class ShowReservation(_Reservations, base.ShowCommand):
         if reservation.status == DELETED:
             self.tell(self._deletion(reservation, names))
         if "snapshots" in document:
-            document["snapshots"] = SnapshotColumn(document["snapshots"])
+            document["snapshots"] = _snapshots(document["snapshots"])
         if parsed_args.hosts:
             during = self.v2.hosts.list(start=reservation.start, end=reservation.end)
             document["hosts"] = hosts.of_reservation(during, reservation.id)
@@ -169,10 +168,10 @@ class ShowReservation(_Reservations, base.ShowCommand):
         by = f" by {names.users.get(user_id, user_id)}" if user_id else ""
         return f"Deleted {time_display.brief(deleted_at, self.where)}{by}"
 
-    def _changes(self, changes: list[Document]) -> change_log.LogColumn:
+    def _changes(self, changes: list[Document]) -> columns.Column:
         """Return the changes with their times in the command's time zone."""
         names = user_names.names(self, [change["user_id"] for change in changes])
-        return change_log.LogColumn(
+        return change_log.column(
             [change_log.shown(change, names, self.where) for change in changes]
         )
 
@@ -206,7 +205,8 @@ class CreateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
             help="book the first time from --start on at which there is room, for --hours; if "
             "somebody else is faster, book the next one",
         )
-        offers.add_choice(parser)
+        flavor_choice.add_options(parser)
+        flavor_choice.add_properties(parser)
         arguments.add_until(
             parser,
             "end of the reservation; +2h means two hours after the start",
@@ -284,7 +284,7 @@ class CreateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
             raise WrongOptions(
                 "--earliest looks for room for your own project; with --project, give --start"
             )
-        if not parsed_args.earliest and (not named or offers.is_chosen(parsed_args)):
+        if not parsed_args.earliest and (not named or flavor_choice.is_given(parsed_args)):
             raise WrongOptions("Name the FLAVOR to book, or let --earliest choose one")
 
     def _earliest(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
@@ -366,7 +366,7 @@ class CreateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
 
     def advice(self, error: errors.ClientError, parsed_args: argparse.Namespace) -> str:
         ref, project = parsed_args.flavor or "", parsed_args.project
-        return flavors.advice_on_flavor(self, error, ref, project)
+        return flavor_choice.advice(self, error, ref, project)
 
 
 class UpdateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
@@ -529,6 +529,20 @@ class DeleteReservation(_Reservations, base.DeleteCommand):
         loss = self._loss(reservation)
         whose = self._whose(reservation)
         return self._describe(reservation) + whose + (f". {loss}" if loss else "")
+
+
+def _snapshots(snapshots: list[Document]) -> columns.Column:
+    """Return the snapshots of servers. A table has a line for each: the server, what became of it.
+
+    Such a line is ``web: saved, image 0b5e...``.
+    """
+    lines = []
+    for snapshot in snapshots:
+        server = snapshot["server_name"] or snapshot["server"] or "its servers"
+        image = f", image {snapshot['image']}" if snapshot["image"] else ""
+        error = f" ({snapshot['error']})" if snapshot["error"] else ""
+        lines.append(f"{server}: {snapshot['status']}{image}{error}")
+    return columns.lines(snapshots, lines)
 
 
 def _next_minute(now: datetime.datetime) -> datetime.datetime:

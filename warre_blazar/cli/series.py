@@ -9,8 +9,9 @@ from typing import Any
 from warre_blazar.cli import (
     arguments,
     base,
+    columns,
     confirmation,
-    flavors,
+    flavor_choice,
     owners,
     project_names,
     time_display,
@@ -48,7 +49,7 @@ class _AllSeries(base.Command):
         if field == "rrule":
             return f"{error}. Put the rule in quotes: --rrule 'FREQ=WEEKLY;COUNT=12'"
         if "flavor" in parsed_args:
-            return flavors.advice_on_flavor(self, error, parsed_args.flavor, parsed_args.project)
+            return flavor_choice.advice(self, error, parsed_args.flavor, parsed_args.project)
         return super().advice(error, parsed_args)
 
     def tell_refused(self, refused: Iterable[Document]) -> None:
@@ -73,7 +74,9 @@ class _AllSeries(base.Command):
         """
         if not foreseen.bookable:
             text = "\n".join([f"Can't {action}:", *self._lines(foreseen.refused)])
-            raise RefusedDryRun(text, {"occurrences": [], "refused": list(foreseen.refused)})
+            raise RefusedDryRun(
+                text, {"occurrences": [], "refused": self.zoned_all(foreseen.refused)}
+            )
 
     def report_foreseen(self, action: str, foreseen: SeriesForeseen) -> tuple[Any, Any]:
         """Print what would be booked."""
@@ -89,9 +92,13 @@ class _AllSeries(base.Command):
         rest = [f"  and {more} more"] if more else []
         document = {
             "occurrences": [
-                {"start": span.start.isoformat(), "end": span.end.isoformat()} for span in booked
+                {
+                    "start": time_display.iso(span.start, self.where),
+                    "end": time_display.iso(span.end, self.where),
+                }
+                for span in booked
             ],
-            "refused": list(foreseen.refused),
+            "refused": self.zoned_all(foreseen.refused),
         }
         times = "" if self.is_for_programs else ":"
         plan = f"{action}, {len(booked)} times{times}"
@@ -100,19 +107,21 @@ class _AllSeries(base.Command):
     def made(self, series: Series) -> tuple[Any, Any]:
         """Print what was refused, and return the fields of the series."""
         self.tell_refused(series.refused)
-        return self.details(self.flat(series))
+        refused = {"refused": self.zoned_all(series.refused)} if self.is_for_programs else {}
+        return self.details({**self.flat(series), **refused})
 
     def flat(self, series: Series) -> Document:
         """Return the fields of a series, with its flavor's name and its times as texts."""
         document = {**series.document, "flavor": series.document["flavor"]["name"]}
         document.pop("refused", None)
         if "reservations" in document:
-            lines = [
+            booked = document["reservations"]
+            lines = (
                 f"{time_display.brief(_moment(each['start']), self.where)} {each['status']} "
                 f"{each['id']}"
-                for each in document["reservations"]
-            ]
-            document["reservations"] = base.LinesColumn(lines)
+                for each in booked
+            )
+            document["reservations"] = columns.lines(self.zoned_all(booked), lines)
         return document
 
 

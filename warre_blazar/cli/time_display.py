@@ -9,9 +9,9 @@ from warre_blazar.cli import time_zones, times
 from warre_blazar.fields import declaration, flavors, others, reservations, usage, waits
 from warre_blazar.fields.kinds import Time
 
-#: The fields of the API's documents that are times. The first one is a field of offers, the second
-#: one is a field of dry runs.
-FIELDS = frozenset({"latest_end", "next_start"}) | frozenset(
+#: The fields of the API's documents that are times. The first ones are fields of offers, of dry
+#: runs and of what a window does.
+FIELDS = frozenset({"latest_end", "next_start", "new_start", "new_end"}) | frozenset(
     field.name
     for resource in (
         *(

@@ -33,6 +33,7 @@ class ShowUsage(FlavorFilter, base.ListCommand):
     """
 
     noun = nouns = "usage"
+    nothing = "Nothing was booked in this time"
     _format = "table"
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:

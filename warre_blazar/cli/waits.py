@@ -7,7 +7,7 @@ from typing import Any
 from warre_blazar.cli import (
     arguments,
     base,
-    flavors,
+    flavor_choice,
     owners,
     project_names,
     time_display,
@@ -165,13 +165,13 @@ class CreateWait(_Waits, base.ChangeCommand, base.ShowCommand):
     def advice(self, error: errors.ClientError, parsed_args: argparse.Namespace) -> str:
         if not isinstance(error, errors.ApiError) or error.code != "invalid_field":
             ref, project = parsed_args.flavor or "", parsed_args.project
-            return flavors.advice_on_flavor(self, error, ref, project)
+            return flavor_choice.advice(self, error, ref, project)
         field = error.detail.get("field")
         expected = str(error).removeprefix(f"{field}: ")
         if field not in _OPTIONS:
             return super().advice(error, parsed_args)
         if field == "category":
-            return flavors.unknown_category(self, parsed_args.category)
+            return flavor_choice.unknown_category(self, parsed_args.category)
         option = _OPTIONS[field]
         return f"{option}: {expected.replace('hours after from', 'hours after --start')}"
 
@@ -209,9 +209,9 @@ class ListWaits(_Waits, base.ListCommand):
         )
         narrowed = ("all_projects", "project", "user", "ended", "status")
         if not found and not any(getattr(parsed_args, name) for name in narrowed):
-            self.tell(
+            self.nothing = (
                 "Your project waits for nothing. --ended also lists waits that are over, and for "
-                "operators --all-projects lists those of other projects."
+                "operators --all-projects lists those of other projects"
             )
         rows = [{**wait.document, "flavor": _goal(wait)} for wait in found]
         if parsed_args.long or parsed_args.all_projects:

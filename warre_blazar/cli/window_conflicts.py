@@ -4,25 +4,9 @@ import datetime
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from cliff import columns
-
-from warre_blazar.cli import base, project_names, time_display, wording
+from warre_blazar.cli import base, columns, project_names, time_display, wording
 from warre_blazar.client import Reservation, Span, Window, errors
 from warre_blazar.client.types import Document
-
-
-class ReservationsColumn(columns.FormattableColumn):
-    """A column with reservations. A table shows a line for each, and -f json shows an array.
-
-    :param where: the zone in which times are shown.
-    """
-
-    def __init__(self, value: list[Document], where: datetime.tzinfo) -> None:
-        super().__init__(value)
-        self._where = where
-
-    def human_readable(self) -> str:
-        return "\n".join(line(item, self._where) for item in self._value)
 
 
 def line(item: Document, where: datetime.tzinfo) -> str:
@@ -41,20 +25,9 @@ def refused(command: base.Command, error: errors.ApiError) -> list[str]:
     return [f"  {line(item, command.where)}" for item in _with_project_names(command, flat)]
 
 
-class MetColumn(columns.FormattableColumn):
-    """A column with the reservations that a window met, and what became of each."""
-
-    def __init__(self, value: list[Document], lines: list[str]) -> None:
-        super().__init__(value)
-        self._lines = lines
-
-    def human_readable(self) -> str:
-        return "\n".join(self._lines)
-
-
-def met(command: base.Command, window: Window) -> MetColumn:
-    """Return the reservations that a window met, and what became of each."""
-    return MetColumn(list(window.reservations), met_lines(command, window))
+def met(command: base.Command, window: Window) -> columns.Column:
+    """Return the reservations that a window met. A table says what became of each."""
+    return columns.lines(command.zoned_all(window.reservations), met_lines(command, window))
 
 
 def met_lines(command: base.Command, window: Window) -> list[str]:
@@ -76,7 +49,7 @@ def _after(item: Document, where: datetime.tzinfo) -> str:
     return f", now {start} to {end}"
 
 
-def within(command: base.Command, window: Window) -> ReservationsColumn | None:
+def within(command: base.Command, window: Window) -> columns.Column | None:
     """Return the reservations of a window's flavors, or on its hosts, during the window.
 
     The result is None if the API refuses to list them, as it does for users.
@@ -87,7 +60,8 @@ def within(command: base.Command, window: Window) -> ReservationsColumn | None:
         return None
     listed = sorted(found.values(), key=lambda item: (item.start, item.id))
     documents = [_document(item) for item in listed]
-    return ReservationsColumn(_with_project_names(command, documents), command.where)
+    shown = _with_project_names(command, documents)
+    return columns.lines(command.zoned_all(shown), (line(item, command.where) for item in shown))
 
 
 def _booked(command: base.Command, window: Window) -> Iterator[Reservation]:

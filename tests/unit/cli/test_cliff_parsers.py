@@ -31,6 +31,8 @@ from warre_blazar.cli.failure import Failure
         (reservations.CreateReservation, ["13:00"], "in quotes, as in --start 'mon 9:00'"),
         (reservations.CreateReservation, ["--zzzz", "1"], "Unrecognized arguments: --zzzz 1"),
         (usage.ShowUsage, ["--stash", "1"], "Unrecognized arguments: --stash 1"),
+        (reservations.CreateReservation, ["--flavor", "gpu"], "write the FLAVOR without --flavor"),
+        (waits.CreateWait, ["--bogus"], "Unrecognized arguments: --bogus"),
         (offers.ListAvailability, ["--hours", "3"], "reservation offers finds times of a length"),
         (reservations.UpdateReservation, ["--flavor", "f"], "flavor can't be changed"),
         (flavors.UpdateFlavor, ["--vcpu", "4"], "vcpu can't be changed"),
@@ -40,7 +42,9 @@ from warre_blazar.cli.failure import Failure
 )
 def test_unrecognized(command: type[base.Command], words: list[str], said: str) -> None:
     parser = command(SimpleNamespace(client_manager=None), None).get_parser("it")
-    assert said in cliff_parsers.unrecognized(parser, words)
+    message = cliff_parsers.unrecognized(parser, words)
+    assert said in message
+    assert ("meant" in said) == ("meant" in message)
 
 
 def test_other_spelling_of_a_required_option_is_named(capsys: pytest.CaptureFixture[str]) -> None:

@@ -37,6 +37,8 @@ from warre_blazar.cli.failure import Failure
 _PATH = f"/v2/reservations/{RESERVATION.id}"
 _EXACT = ("--start", "2026-12-01T09:00Z", "--hours", "2")
 _SPAN = {"start": "2026-12-14T08:00:00+00:00", "end": "2026-12-14T10:00:00+00:00"}
+#: The same in the zone of the series.
+_LOCAL = {"start": "2026-12-14T09:00:00+01:00", "end": "2026-12-14T11:00:00+01:00"}
 _MET = {
     **{name: reservation()[name] for name in ("id", "flavor", "instance_count", "project_id")},
     **_SPAN,
@@ -66,7 +68,7 @@ CASES: dict[str, tuple[type[base.Command], tuple[str, ...], str, Any]] = {
         [_MET],
     ),
     "wait": (waits.CreateWait, ("gpu.large", "--hours", "24"), "position", 3),
-    "series": (series.CreateSeries, tuple(test_series.WORDS), "occurrences", [_SPAN]),
+    "series": (series.CreateSeries, tuple(test_series.WORDS), "occurrences", [_LOCAL]),
     "flavor": (flavors.CreateFlavor, ("f", *test_flavors.NEEDED), "name", "f"),
     "changed flavor": (flavors.UpdateFlavor, ("gpu.large", "--slots", "3"), "name", "gpu.large"),
     "access": (flavor_access.GrantAccess, ("gpu.large", "5" * 32), "project_id", "5" * 32),
@@ -123,7 +125,7 @@ def test_refused_dry_run_prints_what_the_api_foresees(api: Api, run: Run, case: 
     document = json.loads(stdout.getvalue())
     assert document["would"] is None
     if case == "series":
-        assert document["refused"] == [test_series.REFUSED]
+        assert document["refused"][0]["code"] == test_series.REFUSED["code"]
     else:
         assert [refusal["code"] for refusal in document["refusals"]] == ["slots_exhausted"]
         assert (document["bookable"], document["next_start"]) == (
@@ -138,6 +140,25 @@ def test_single_values_can_be_printed(run: Run, case: str) -> None:
     lines = run(command, *words, "--dry-run", "-f", "value", "-c", name).splitlines()
     assert len(lines) == 1
     assert not lines[0].startswith("Dry run")
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_table_has_the_columns_that_are_named(run: Run, case: str) -> None:
+    command, words, name, _ = CASES[case]
+    lines = run(command, *words, "--dry-run", "-c", name).splitlines()
+    assert not any("Dry run" in line for line in lines)
+    names = [line.split("|")[1].strip() for line in lines if line.startswith("|")]
+    assert [each for each in names if each] == ["Field", name]
+
+
+@pytest.mark.parametrize("case", ["changed window", "changed flavor"])
+def test_columns_of_a_changed_object(api: Api, run: Run, case: str) -> None:
+    api.answers["PATCH /v2/flavors/gpu.large"] = Answer(200, flavor())
+    command, words, *_ = CASES[case]
+    shown = run(command, *words, "-c", "start", "-c", "end")
+    assert [line.split("|")[1].strip() for line in shown.splitlines() if "|" in line] == [
+        *("Field", "start", "end")
+    ]
 
 
 @pytest.mark.parametrize("case", ["changed window", "changed flavor"])

@@ -584,7 +584,8 @@ def test_list_looks_back(api: Api, run: Run, capsys: pytest.CaptureFixture[str])
     api.answers["GET /v2/reservations"] = listing()
     run(reservation_list.ListReservations, "--from", "1 nov", "--to", "2026-11-20T00:00Z")
     assert api.seen[0].query["from"] == "2026-11-01T00:00:00+00:00"
-    assert capsys.readouterr().err == "From: Sun 2026-11-01 00:00 UTC\n"
+    told = "From: Sun 2026-11-01 00:00 UTC\nThere are no reservations to list.\n"
+    assert capsys.readouterr().err == told
 
 
 def test_inexact_time_is_shown_with_its_zone(
@@ -1797,7 +1798,7 @@ def test_show_says_that_snapshots_are_made(
 _WARNING = warnings.NOVA_QUOTA(resources=[{"resource": "cores", "asked": 4, "limit": 2}])
 
 
-def test_warnings_are_printed_and_are_texts_for_programs(
+def test_warnings_are_printed_and_are_documents_for_programs(
     api: Api, run_json: Callable[..., Any], capsys: pytest.CaptureFixture
 ) -> None:
     doubtful = reservation(warnings=[_WARNING.document])
@@ -1812,7 +1813,7 @@ def test_warnings_are_printed_and_are_texts_for_programs(
         (reservations.ShowReservation, RESERVATION.id),
         (reservations.UpdateReservation, RESERVATION.id, "--name", "x"),
     ):
-        assert run_json(command, *words)["warnings"] == [_WARNING]
+        assert run_json(command, *words)["warnings"] == [_WARNING.document]
         assert f"Warning: {_WARNING}.\n" in capsys.readouterr().err
 
 

@@ -169,7 +169,15 @@ def test_table_has_a_line_for_each_reservation(
         f"reservations   | {lines[0]}",
         lines[1],
     ]
-    assert run_json(series.ShowSeries, ID)["reservations"] == lines
+    assert run_json(series.ShowSeries, ID)["reservations"] == both
+
+
+def test_programs_get_what_was_refused(api: Api, run_json: Callable[..., Any]) -> None:
+    api.answers["POST /v2/series"] = Answer(200, document(refused=[REFUSED]))
+    made = run_json(series.CreateSeries, *WORDS)
+    assert [each["code"] for each in made["refused"]] == [REFUSED["code"]]
+    assert made["refused"][0]["next_start"] == "2026-12-07T13:00:00+01:00"
+    assert made["reservations"][0]["start"] == "2026-12-14T09:00:00+01:00"
 
 
 @pytest.mark.parametrize(

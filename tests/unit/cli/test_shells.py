@@ -238,6 +238,19 @@ def openstack(keystone: Keystone, tmp_path: pathlib.Path) -> Cli:
 
 
 @pytest.mark.slow
+def test_group_lists_its_own_commands(openstack: Cli) -> None:
+    status, printed, _ = openstack("reservation", "series", "--help")
+    assert status == 0
+    lines = [line.strip() for line in printed.splitlines()]
+    assert "openstack reservation series create" in lines
+    assert "openstack reservation list" not in lines
+    status, _, errors = openstack("reservation", "series", "book")
+    assert status == 2
+    assert "openstack reservation series book isn't a command. There are:" in errors
+    assert "  openstack reservation series create" in errors
+
+
+@pytest.mark.slow
 def test_blazar_lists(blazar: Cli, api: Api) -> None:
     api.answers["GET /v2/flavors"] = listing(flavor())
     status, output, errors = blazar("flavor-list", "--long", "-f", "json")
@@ -282,9 +295,9 @@ def test_end_that_the_blazar_parser_takes_is_restored(blazar: Cli, api: Api) -> 
 
 @pytest.mark.slow
 def test_end_on_a_command_without_it_is_refused(blazar: Cli, api: Api) -> None:
-    status, _, errors = blazar("flavor-list", "--end", "2026-12-01T11:00Z")
+    status, _, errors = blazar("reservation-wait-list", "--end", "2026-12-01T11:00Z")
     unknown = "Unrecognized arguments: --end-date 2026-12-01T11:00Z"
-    assert (status, errors) == (2, [unknown, "See blazar help flavor-list"])
+    assert (status, errors) == (2, [unknown, "See blazar help reservation-wait-list"])
     assert not api.seen
 
 

@@ -123,7 +123,7 @@ def test_project_without_waits_is_told_where_others_are(
 ) -> None:
     api.answers["GET /v2/waits"] = listing()
     run(waits.ListWaits, "--ended")
-    assert capsys.readouterr().err == ""
+    assert capsys.readouterr().err == "There are no waits to list.\n"
     run(waits.ListWaits)
     assert "Your project waits for nothing. --ended also" in capsys.readouterr().err
     assert len(api.seen) == 2
