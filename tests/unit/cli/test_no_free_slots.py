@@ -30,7 +30,7 @@ _SOME_TIME = {"longest": None, "next_free": _LATER}
 #: By the API's code: its data, and what is printed.
 TOLD: dict[str, tuple[dict[str, Any], str]] = {
     "flavor_inactive": (_NO_TIME, "f is closed. Book another flavor; see {list}."),
-    "invalid_period": (_NO_TIME, "What the API says."),
+    "invalid_period": (_NO_TIME, "What the API says" + _NEVER),
     "after_flavor_end": (
         {"end": _LATER["end"], **_NO_TIME},
         "f can't be booked after 2026-12-02 09:30 UTC. Ask for an earlier time" + _NEVER,

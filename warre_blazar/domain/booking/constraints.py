@@ -8,7 +8,7 @@ import dataclasses
 import datetime
 import functools
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from warre_blazar import times
 from warre_blazar.domain import timeline
@@ -20,10 +20,11 @@ from warre_blazar.errors import exceptions
 from warre_blazar.texts import Entry, refusals
 
 FOREVER = Span(datetime.datetime.min, datetime.datetime.max)
+#: The spans of rules that limit only the length.
+ALL = (FOREVER,)
 
 
-@dataclasses.dataclass(frozen=True)
-class Times:
+class Times(NamedTuple):
     """Spans within which any booking is allowed that isn't longer than ``longest``."""
 
     spans: Sequence[Span]
@@ -41,7 +42,7 @@ class Times:
 
 
 #: The times of rules that allow everything or nothing.
-ALWAYS, NEVER = (Times((FOREVER,)),), ()
+ALWAYS, NEVER = (Times(ALL),), ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -165,7 +166,7 @@ class Quota(Constraint):
         hours = self._hours()
         if hours is None:
             return ALWAYS
-        return (Times((FOREVER,), hours // search.count * times.HOUR),)
+        return (Times(ALL, hours // search.count * times.HOUR),)
 
     def most(self, span: Span, limit: int) -> int:
         hours = self._hours()
@@ -233,14 +234,14 @@ def _ahead(case: Case, days: int) -> Constraint:
     latest = minute + min(longest, FOREVER.end - minute)
     allowed = Times((Span(FOREVER.start, latest),), datetime.timedelta.max)
     if case.before is None:
-        allowed = dataclasses.replace(allowed, longest=longest)
+        allowed = allowed._replace(longest=longest)
     data = {"max_days_ahead": days, "latest_end": latest}
     return _term((allowed,), refusals.TOO_FAR_AHEAD, **data)
 
 
 def length(flavor: Flavor) -> Constraint:
     """A flavor's max_length_hours."""
-    hours, allowed = flavor.max_length_hours, (Times((FOREVER,), flavor.max_length),)
+    hours, allowed = flavor.max_length_hours, (Times(ALL, flavor.max_length),)
     return _term(allowed, refusals.TOO_LONG, max_length_hours=hours)
 
 
@@ -249,7 +250,7 @@ def _extension(before: Span, hours: int, now: datetime.datetime) -> list[Constra
     earliest = before.end - hours * times.HOUR
     if now >= earliest:
         return []
-    allowed = (*_until(before.end), Times((FOREVER,), before.end - before.start))
+    allowed = (*_until(before.end), Times(ALL, before.end - before.start))
     data = {"extend_within_hours": hours, "extend_from": earliest}
     return [_term(allowed, refusals.TOO_EARLY_TO_EXTEND, **data)]
 

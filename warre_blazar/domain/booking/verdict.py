@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from warre_blazar import texts, times
 from warre_blazar.domain import timeline
-from warre_blazar.domain.booking.constraints import Constraint, Search, Times
+from warre_blazar.domain.booking.constraints import ALL, Constraint, Search, Times
 from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import exceptions
 
@@ -124,7 +124,25 @@ def _met(found: Sequence[Times], others: Sequence[Times], least: datetime.timede
     for one in found:
         for other in others:
             longest = min(one.longest, other.longest)
-            common = timeline.intersect(one.spans, other.spans) if longest >= least else ()
+            if longest < least:
+                continue
+            common = _common(one.spans, other.spans)
             if spans := [span for span in common if span.end - span.start >= least]:
                 met.append(Times(spans, longest))
     return met
+
+
+def _common(spans: Sequence[Span], others: Sequence[Span]) -> Sequence[Span]:
+    """The overlaps. Most rules allow one span, so that there is little to do."""
+    if others is ALL:
+        return spans
+    if len(others) != 1:
+        return timeline.intersect(spans, others)
+    (other,) = others
+    return [
+        span
+        if other.contains(span)
+        else Span(max(span.start, other.start), min(span.end, other.end))
+        for span in spans
+        if span.overlaps(other)
+    ]

@@ -190,11 +190,16 @@ class FreeTime:
         return [
             *self._rules,
             *constraints.windows(closed),
-            *constraints.of_project(flavor, self._others(supply.booked)),
+            *self._of_project(),
             *([self._quota] if self._quota else []),
             constraints.slots(flavor, self._others(supply.claims), question.cleaning),
             self._hosts_constraint,
         ]
+
+    def _of_project(self) -> list[Constraint]:
+        if not self._flavor.has_project_terms:
+            return []
+        return constraints.of_project(self._flavor, self._others(self._supply.booked))
 
     def _others(self, claims: Mapping[str, Mapping[str, Sequence[Claim]]]) -> list[Claim]:
         """The claims of other reservations of the flavor."""
