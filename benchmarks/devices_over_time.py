@@ -1,9 +1,8 @@
 """How many bookings of devices are sold if each server must be able to keep its devices.
 
-Random hosts sell bookings for 30 days, once by what fits at each moment and once by what can stay
-(``warre_blazar/domain/hosts/fixed_places.py``). For what was sold, a fixed assignment of devices is
-searched with many more steps than a booking may take, and each assignment that is found is checked
-moment by moment.
+Random hosts sell bookings for 30 days in two ways: by what fits at each moment, as if servers could
+change their devices, and as the product does, beside what is assigned to earlier bookings. The
+places of all that the product has sold are checked day by day.
 
     python benchmarks/devices_over_time.py --hosts 60 --seed 1
 """
@@ -12,15 +11,16 @@ import argparse
 import collections
 import datetime
 import random
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import figures
 
 from warre_blazar.domain.flavors.request_groups import Group, PlacementRequest
-from warre_blazar.domain.hosts import counting, placing, provider_search
+from warre_blazar.domain.hosts import assigning, placing
+from warre_blazar.domain.hosts.assigning import Ledger, Stay, Steps
 from warre_blazar.domain.hosts.bookable_host import BookableHost
-from warre_blazar.domain.hosts.fixed_places import Places, Stay, components
 from warre_blazar.domain.hosts.holdings import Holding
 from warre_blazar.domain.hosts.providers import Inventory, Provider
 from warre_blazar.domain.timeline import Span
@@ -30,14 +30,9 @@ DAYS, WISHES, LONGEST = 30, 40, 10
 HEADER = (
     "Devices of a host, and amounts that flavors take",
     "Sold by what fits at each moment",
-    "Hosts that can hold it",
-    "Sold by what can stay",
-    "Hosts that can hold it",
-    "Sold, of before",
+    "Sold beside what is assigned",
+    "Sold, of what fits at each moment",
 )
-#: The steps of a search for an assignment of what was sold.
-MOST_STATES = 200_000
-_USUAL = provider_search.MOST_STATES
 
 
 class Kind(NamedTuple):
@@ -61,15 +56,7 @@ KINDS = [
     Kind("8 GPUs of 7 units: 1, 2, 3", [(7, ())] * 8, [(1, ()), (2, ()), (3, ())]),
 ]
 
-Room = Callable[[BookableHost, PlacementRequest, Span], int]
-
-
-def by_moments(host: BookableHost, request: PlacementRequest, span: Span) -> int:
-    return host.room(request, span)
-
-
-def by_places(host: BookableHost, request: PlacementRequest, span: Span) -> int:
-    return placing.choose([host], placing.Wanted(request, 1, span))[1]
+Wishes = Sequence[tuple[PlacementRequest, Span]]
 
 
 def empty(kind: Kind) -> BookableHost:
@@ -83,7 +70,7 @@ def empty(kind: Kind) -> BookableHost:
     )
 
 
-def wishes(kind: Kind, dice: random.Random) -> list[tuple[PlacementRequest, Span]]:
+def wishes(kind: Kind, dice: random.Random) -> Wishes:
     requests = [
         PlacementRequest.of(Group.of({"VCPU": 1}), [Group.of({"UNITS": amount}, traits)])
         for amount, traits in kind.flavors
@@ -96,42 +83,54 @@ def wishes(kind: Kind, dice: random.Random) -> list[tuple[PlacementRequest, Span
     return found
 
 
-def sell(
-    host: BookableHost, wanted: Sequence[tuple[PlacementRequest, Span]], room: Room
-) -> BookableHost:
-    for number, (request, span) in enumerate(wanted):
-        if room(host, request, span):
-            host = host.holding([*host.holdings, Holding(str(number), span, request)])
-    return host
-
-
-def exists(host: BookableHost, kind: Kind) -> bool | None:
-    """Whether a fixed assignment exists for all that was sold; None if the search gives up."""
-    requests = [h.request for h in host.holdings if h.request]
-    found: list[bool | None] = [True]
-    for places in counting.places(host.tree, requests[0], requests) if requests else ():
-        stays = places.stays((h.span, h.request) for h in host.holdings)
-        found += [_exists(places, component, kind) for component in components(stays)]
-    return False if False in found else None if None in found else True
-
-
-def _exists(places: Places, component: tuple[Stay, ...], kind: Kind) -> bool | None:
-    with provider_search.bounded() as allowance:
-        allowance.states = before = 100 * MOST_STATES
-        assigned = places.assignment(component)
-        gave_up = before - allowance.states >= MOST_STATES
-    if assigned is None:
-        return None if gave_up else False
-    used: collections.Counter[tuple[int, datetime.datetime]] = collections.Counter()
-    for stay, (node,) in zip(component, assigned, strict=True):
-        amount = places.kinds[stay.kind].amounts["UNITS"]
-        used.update(
-            {(node, stay.start + n * DAY): amount for n in range((stay.end - stay.start).days)}
+def sold_by_moments(kind: Kind, wanted: Wishes) -> int:
+    """How many bookings are sold if servers could change their devices."""
+    if not empty(kind).has_choices:
+        # Any of the devices will do, so what fits at each moment can stay.
+        return Seller(kind).sell(wanted)
+    tree, held = empty(kind).tree, list[tuple[PlacementRequest, Span]]()
+    for request, span in wanted:
+        more = [*held, (request, span)]
+        starts = {span.start, *(each.start for _, each in held)}
+        at_once = (
+            [Stay(Span(moment, moment + DAY), r) for r, s in more if s.start <= moment < s.end]
+            for moment in starts
+            if span.start <= moment < span.end
         )
-    # All devices of a host have the same amount.
-    if max(used.values()) > kind.devices[0][0]:
-        raise AssertionError("an assignment takes more than a device has")
-    return True
+        if all(assigning.assign_all(Ledger(tree), stays, Steps()) is not None for stays in at_once):
+            held = more
+    return len(held)
+
+
+class Seller:
+    """A host that sells bookings as the product does."""
+
+    def __init__(self, kind: Kind) -> None:
+        self.host, self._kind = empty(kind), kind
+        self.longest = 0.0
+
+    def sell(self, wanted: Wishes) -> int:
+        for number, (request, span) in enumerate(wanted):
+            began = time.process_time()
+            choice = placing.Choice([self.host], placing.Wanted(request, 1, span))
+            self.longest = max(self.longest, time.process_time() - began)
+            if choice.count:
+                stored = choice.places.get("h", [()])[0]
+                places = self.host.stored_places(request, stored)
+                new = Holding(str(number), span, request, places)
+                self.host = self.host.holding([*self.host.holdings, new])
+        self._check()
+        return len(self.host.holdings)
+
+    def _check(self) -> None:
+        used: collections.Counter[tuple[int, datetime.datetime]] = collections.Counter()
+        for held in self.host.holdings:
+            for node, _, amount in held.places or ():
+                days = (held.span.end - held.span.start).days
+                used.update({(node, held.span.start + n * DAY): amount for n in range(days)})
+        # All devices of a host have the same amount.
+        if max(used.values(), default=0) > self._kind.devices[0][0]:
+            raise AssertionError("more of a device is sold than it has")
 
 
 def main() -> None:
@@ -140,26 +139,20 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     asked = parser.parse_args()
     print(f"{asked.hosts} hosts of each kind, {DAYS} days, seed {asked.seed}")
-    print(f"{'':42}{'by moments':>22}{'by places':>22}   sold, of")
-    print(f"{'':42}{'sold  exists':>22}{'sold  exists':>22}   before")
+    print(f"{'':42}{'by moments':>12}{'assigned':>10}   of before   longest")
     table = [HEADER]
     for kind in KINDS:
         dice = random.Random(asked.seed)
         wanted = [wishes(kind, dice) for _ in range(asked.hosts)]
-        cells: list[str] = []
-        sold: list[int] = []
-        for room in (by_moments, by_places):
-            hosts = [sell(empty(kind), of_host, room) for of_host in wanted]
-            provider_search.MOST_STATES = MOST_STATES
-            found = collections.Counter(exists(host, kind) for host in hosts)
-            provider_search.MOST_STATES = _USUAL
-            sold.append(sum(len(host.holdings) for host in hosts))
-            undecided = f" (+{found[None]}?)" if found[None] else ""
-            cells += [f"{sold[-1]:,}", f"{found[True]} of {len(hosts)}{undecided}"]
-        share = f"{sold[1] / sold[0]:.1%}"
-        moments, places = ("  ".join(cells[:2]), "  ".join(cells[2:]))
-        print(f"{kind.name:42}{moments:>22}{places:>22}   {share}", flush=True)
-        table.append((kind.name, *cells, share))
+        by_moments = sum(sold_by_moments(kind, each) for each in wanted)
+        sellers = [Seller(kind) for _ in wanted]
+        sold = sum(one.sell(each) for one, each in zip(sellers, wanted, strict=True))
+        share, longest = f"{sold / by_moments:.1%}", max(one.longest for one in sellers)
+        print(
+            f"{kind.name:42}{by_moments:>12,}{sold:>10,}   {share:>9}   {longest * 1000:.0f} ms",
+            flush=True,
+        )
+        table.append((kind.name, f"{by_moments:,}", f"{sold:,}", share))
     figures.record("devices_over_time", {"hosts": str(asked.hosts), "days": str(DAYS)}, table)
 
 

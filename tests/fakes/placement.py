@@ -39,6 +39,10 @@ class Placement(Guarded):
         ("GET", "/resource_providers/([^/]+)/allocations", "list_allocations"),
         ("GET", "/usages", "show_project_usages"),
         ("GET", "/resource_providers/([^/]+)/traits", "show_traits"),
+        ("PUT", "/resource_providers/([^/]+)/traits", "set_traits"),
+        ("GET", "/traits", "list_traits"),
+        ("PUT", "/traits/([^/]+)", "ensure_trait"),
+        ("DELETE", "/traits/([^/]+)", "delete_trait"),
         ("DELETE", "/resource_providers/([^/]+)/inventories/([^/]+)", "delete_inventory"),
     )
 
@@ -162,6 +166,10 @@ class Placement(Guarded):
             if cls not in self.classes:
                 raise Refusal(400, f"Invalid resource class in resources parameter: {cls}")
             listed = {i: p for i, p in listed.items() if self._free(i, cls) >= int(amount)}
+        if "required" in request.query:
+            trait = request.query["required"]
+            self._check_traits({trait})
+            listed = {i: p for i, p in listed.items() if trait in p["traits"]}
         if "in_tree" in request.query:
             root = self._root(request.query["in_tree"])
             listed = {i: p for i, p in listed.items() if root and self._root(i) == root}
@@ -224,6 +232,37 @@ class Placement(Guarded):
             "traits": sorted(provider["traits"]),
         }
         return Answer(200, shown)
+
+    def set_traits(self, request: Request, provider_id: str) -> Answer:
+        provider = self._provider(provider_id)
+        if request.body["resource_provider_generation"] != provider["generation"]:
+            raise Refusal(409, "Resource provider's generation already changed.")
+        self._check_traits(set(request.body["traits"]))
+        # The real one keeps the traits that no provider has any more.
+        self.traits |= {t for t in provider["traits"] if t.startswith("CUSTOM_")}
+        provider["traits"] = list(request.body["traits"])
+        provider["generation"] += 1
+        return self.show_traits(request, provider_id)
+
+    def list_traits(self, request: Request) -> Answer:
+        prefix = request.query["name"].removeprefix("startswith:")
+        known = self.traits.union(*(p["traits"] for p in self.providers.values()))
+        return Answer(200, {"traits": sorted(t for t in known if t.startswith(prefix))})
+
+    def ensure_trait(self, request: Request, name: str) -> Answer:
+        if not re.fullmatch(r"CUSTOM_[A-Z0-9_]{1,248}", name):
+            raise Refusal(400, f"{name} does not match CUSTOM_[A-Z0-9_]+")
+        known = any(name in p["traits"] for p in self.providers.values()) or name in self.traits
+        self.traits.add(name)
+        return Answer(204 if known else 201)
+
+    def delete_trait(self, request: Request, name: str) -> Answer:
+        if any(name in p["traits"] for p in self.providers.values()):
+            raise Refusal(409, f"The trait {name} is in use by a resource provider.")
+        if name not in self.traits:
+            raise Refusal(404, f"No such trait {name}.")
+        self.traits.remove(name)
+        return Answer(204)
 
     def list_candidates(self, request: Request) -> Answer:
         wanted = candidates.Wanted.of(request.query)

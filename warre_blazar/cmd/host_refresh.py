@@ -14,8 +14,9 @@ from warre_blazar.domain.audit.overselling import Overbooked
 from warre_blazar.domain.hosts.provider_trees import TreeDifference
 from warre_blazar.domain.wording import counted
 from warre_blazar.plugins import notifications
-from warre_blazar.services.hosts import host_refresh
+from warre_blazar.services.hosts import host_refresh, unassigned
 from warre_blazar.services.hosts.host_refresh import Refresh, Refreshed
+from warre_blazar.site_rules import conditions
 
 #: The exit statuses. 0: everything was read, and no host is overbooked. 1: everything was read, but
 #: a host has less than is booked on it. 2: something couldn't be read.
@@ -51,6 +52,7 @@ def run(command: Any) -> int:
             return _fail(f"Blazar has no host {command.host}; see openstack reservation host list")
         _open_notifications()
         result = host_refresh.refresh(ids, notifications.tell_overbooked)
+        unassigned.assign(conditions.cleaning(), conditions.device_rules_of_stock())
     except setup_errors.DATABASE as error:
         return _fail(setup_errors.database(error))
     (_print_json if command.json else _print)(result)

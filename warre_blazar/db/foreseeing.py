@@ -16,7 +16,15 @@ from sqlalchemy.orm import Session
 
 from warre_blazar import times
 from warre_blazar.db import clock, session, tables
-from warre_blazar.db.tables import bookings, flavors, leases, log_entries, reservations
+from warre_blazar.db.tables import (
+    allocations,
+    assignments,
+    bookings,
+    flavors,
+    leases,
+    log_entries,
+    reservations,
+)
 
 R = TypeVar("R")
 
@@ -101,6 +109,10 @@ def _present(db: Session, cleaning: datetime.timedelta) -> Iterator[tuple[sa.Tab
         elif table is log_entries:
             is_of_these = log_entries.c.subject.in_(reservation_ids)
             query = query.where(log_entries.c.is_logged == sa.true(), is_of_these)
+        elif table is assignments:
+            of_these = allocations.c.reservation_id.in_(reservation_ids)
+            ids = sa.select(allocations.c.id).where(of_these)
+            query = query.where(assignments.c.allocation_id.in_(ids))
         elif "lease_id" in table.c:
             query = query.where(table.c.lease_id.in_(lease_ids))
         elif "reservation_id" in table.c:

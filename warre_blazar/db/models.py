@@ -289,6 +289,23 @@ sa.Index(
     "ix_warre_allocations_reservation", _allocations.reservation_id, _allocations.compute_host_id
 )
 
+# The resource providers on which a booked instance is counted: how much it takes of which class of
+# which provider. An instance is a row of Blazar's table of host allocations. Only classes that
+# several providers of the host have are listed, because it is clear which provider gives any other.
+assignments = sa.Table(
+    "warre_assignments",
+    metadata,
+    sa.Column(
+        "allocation_id",
+        sa.String(36),
+        sa.ForeignKey("computehost_allocations.id", ondelete="CASCADE"),
+        primary_key=True,
+    ),
+    sa.Column("provider_id", sa.String(36), primary_key=True),
+    sa.Column("resource_class", sa.String(255), primary_key=True),
+    sa.Column("amount", sa.Integer, nullable=False),
+)
+
 #: A column of this type holds the values of ``Phase`` as texts, and is read as a ``Phase``.
 _PHASE = sa.Enum(Phase, values_callable=list, native_enum=False, length=8)
 
@@ -310,6 +327,9 @@ backings = sa.Table(
     sa.Column("nova_flavor", sa.String(36), nullable=False),
     # Whether the aggregate's metadata were written for a confined project.
     sa.Column("made_confined", sa.Boolean, nullable=False, server_default=sa.false()),
+    # The groups of the Nova flavor that require the reservation's trait: a list of resource classes
+    # by the group's suffix. NULL: none do.
+    sa.Column("told", sa.JSON(none_as_null=True)),
 )
 
 # The projects that aggregates of the site name in a key that begins with filter_tenant_id, so that

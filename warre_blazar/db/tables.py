@@ -28,6 +28,7 @@ host_traits = blazar.ComputeHostTrait.__table__
 flavors = models.flavors
 flavor_projects = models.flavor_projects
 bookings = models.bookings
+assignments = models.assignments
 backings = models.backings
 channels = record_models.channels
 confined_projects = models.confined_projects

@@ -80,21 +80,26 @@ def free_runs(claims: Iterable[Claim], capacity: int, count: int, window: Span) 
     return Levels.left(capacity, claims, window).runs(count, window.end)
 
 
-def shared(
-    times: Iterable[tuple[datetime.datetime, datetime.datetime, int]], count: int
-) -> list[Span]:
+#: A time, and how much of something is available throughout it.
+TimeOf = tuple[datetime.datetime, datetime.datetime, int]
+
+
+def shared(times: Iterable[TimeOf], count: int) -> list[Span]:
     """The spans that lie within at least ``count`` of the given times, each as long as possible.
 
     The returned spans may overlap.
 
     :param times: a start and an end, and how often this time is given.
     """
+    ordered = sorted(times, key=operator.itemgetter(0))
+    if count == 1:
+        return _longest(ordered)
     spans: list[Span] = []
     # The latest ends of the times that have begun, as a heap, and how often each is given. The
     # first one is the end of the longest span from the present start on.
     latest: list[tuple[datetime.datetime, int]] = []
     total, until = 0, datetime.datetime.min
-    for start, of_start in itertools.groupby(sorted(times), key=operator.itemgetter(0)):
+    for start, of_start in itertools.groupby(ordered, key=operator.itemgetter(0)):
         for _, end, number in of_start:
             heapq.heappush(latest, (end, number))
             total += number
@@ -103,6 +108,70 @@ def shared(
         if total >= count and latest[0][0] > max(start, until):
             until = latest[0][0]
             spans.append(Span(start, until))
+    return spans
+
+
+def _longest(ordered: Iterable[TimeOf]) -> list[Span]:
+    """The times that lie within no other one, sorted by start, as the given ones are."""
+    spans: list[Span] = []
+    until = datetime.datetime.min
+    for start, end, _ in ordered:
+        if end > until and end > start:
+            if spans and spans[-1].start == start:
+                spans.pop()
+            until = end
+            spans.append(Span(start, end))
+    return spans
+
+
+class JointTimes(NamedTuple):
+    """The times at which some of several resources is available, and what they make together."""
+
+    #: By resource. The amounts of all times of a resource that contain a span are added up.
+    of_each: Sequence[Sequence[TimeOf]]
+    #: Computes the amount of all resources together.
+    room: Callable[[Sequence[int]], int]
+
+
+def shared_jointly(supplies: Sequence[JointTimes], count: int) -> list[Span]:
+    """The spans throughout which supplies add up to at least ``count``, each as long as possible.
+
+    This is ``shared`` for times that don't just add up.
+    """
+    ordered = sorted(
+        (
+            (start, end, number, supply, column)
+            for supply, (of_each, _) in enumerate(supplies)
+            for column, of_column in enumerate(of_each)
+            for start, end, number in of_column
+        ),
+        key=operator.itemgetter(0),
+    )
+    there, rooms = [[0] * len(of_each) for of_each, _ in supplies], [0] * len(supplies)
+
+    def added(number: int, supply: int, column: int) -> int:
+        """Add to a resource of a supply. Return how much more all of them make together."""
+        there[supply][column] += number
+        before, rooms[supply] = rooms[supply], supplies[supply].room(there[supply])
+        return rooms[supply] - before
+
+    spans: list[Span] = []
+    latest: list[tuple[datetime.datetime, int, int, int]] = []
+    total, until = 0, datetime.datetime.min
+    for start, of_start in itertools.groupby(ordered, key=operator.itemgetter(0)):
+        for _, end, number, supply, column in of_start:
+            heapq.heappush(latest, (end, number, supply, column))
+            total += added(number, supply, column)
+        while total >= count:
+            end, number, supply, column = latest[0]
+            total += added(-number, supply, column)
+            if total < count:
+                total += added(number, supply, column)
+                if end > max(start, until):
+                    until = end
+                    spans.append(Span(start, until))
+                break
+            heapq.heappop(latest)
     return spans
 
 
@@ -349,6 +418,10 @@ class _Lowest:
         self.drop_before(left)
         return queue[0][1] - before
 
+    def has_older(self, moment: int) -> bool:
+        """Whether any level ends at ``moment`` or before."""
+        return len(self._queue) > 1 and self._queue[1][0] <= moment
+
     def drop_before(self, moment: int) -> int:
         """Drop levels that end at ``moment`` or before.
 
@@ -362,11 +435,15 @@ class _Lowest:
 
 
 class _JointLowest:
-    """The amount that ``JointLevels`` make within the sliding window of a ``_Sweep``."""
+    """The amount that ``JointLevels`` make within the sliding window of a ``_Sweep``.
+
+    Mostly a single resource changes at a time, and the others cost nothing then.
+    """
 
     def __init__(self, supply: JointLevels) -> None:
         self._room = supply.room
         self._lows = [_Lowest() for _ in supply.steps[0][1]]
+        self._levels: tuple[int, ...] = ()
         self._lowest = [0] * len(self._lows)
         self._amount = 0
 
@@ -375,19 +452,30 @@ class _JointLowest:
 
         :returns: by how much the amount changes.
         """
-        return self._changed(
-            [low.push(moment, n, left) for low, n in zip(self._lows, levels, strict=True)]
-        )
+        before, self._levels = self._levels, levels
+        is_changed = not before
+        for column, level in enumerate(levels):
+            if not before or level != before[column]:
+                change = self._lows[column].push(moment, level, left)
+                self._lowest[column] += change
+                is_changed |= change != 0
+        return self._added(is_changed)
 
     def drop_before(self, moment: int) -> int:
         """Drop levels that end at ``moment`` or before.
 
         :returns: by how much the amount changes.
         """
-        return self._changed([low.drop_before(moment) for low in self._lows])
+        is_changed = False
+        for column, low in enumerate(self._lows):
+            if low.has_older(moment):
+                self._lowest[column] += low.drop_before(moment)
+                is_changed = True
+        return self._added(is_changed)
 
-    def _changed(self, changes: list[int]) -> int:
+    def _added(self, is_changed: bool) -> int:
+        if not is_changed:
+            return 0
         before = self._amount
-        self._lowest = [n + change for n, change in zip(self._lowest, changes, strict=True)]
         self._amount = self._room(tuple(self._lowest))
         return self._amount - before

@@ -113,6 +113,7 @@ def _parsed(
             cls: providers.Inventory(**{name: values[name] for name in fields})
             for cls, values in sorted(inventories["inventories"].items())
         },
-        traits=frozenset(traits["traits"]),
+        # The traits of reservations come and go, and say nothing about the host.
+        traits=frozenset(t for t in traits["traits"] if not backing_names.of_class(t)),
         generation=generation,
     )

@@ -23,7 +23,7 @@ from warre_blazar.plugins import notifications, telling
 from warre_blazar.plugins.blazar_work import LeaseWorks
 from warre_blazar.plugins.notifications import BlazarsOutside
 from warre_blazar.services.booking import idempotency
-from warre_blazar.services.hosts import host_refresh
+from warre_blazar.services.hosts import host_refresh, unassigned
 from warre_blazar.services.messages import delivery, reminders
 from warre_blazar.services.messages.delivery import Channel
 from warre_blazar.services.moves.opening import Opener
@@ -340,15 +340,18 @@ class Threads:
         changed a short time ago are read more often. If ``provider_poll_interval`` is 0, no hosts
         are read.
         """
-        pause, now = cfg.CONF.warre.provider_poll_interval, time.monotonic()
+        pause, now, is_read = cfg.CONF.warre.provider_poll_interval, time.monotonic(), False
         if not pause:
             return
         if now - self._refreshed_at >= pause:
             self._refreshed_at = self._settling_read_at = now
             host_refresh.refresh(tell=notifications.tell_overbooked)
+            is_read = True
         elif now - self._settling_read_at >= times.SETTLING_HOSTS_READ_EVERY:
             self._settling_read_at = now
-            host_refresh.refresh_settling(notifications.tell_overbooked)
+            is_read = host_refresh.refresh_settling(notifications.tell_overbooked)
+        if is_read:
+            unassigned.assign(conditions.cleaning(), conditions.device_rules_of_stock())
 
 
 def periodic_worker(owner: object) -> periodics.PeriodicWorker:

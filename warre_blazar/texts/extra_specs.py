@@ -29,6 +29,15 @@ FEWER_DEVICES = Entry(
     frame=FIELD,
 )
 
+DEVICES_SHARED = Entry(
+    "invalid_field",
+    "expected no other amounts or traits of the devices from which the flavor {flavor} takes "
+    "{classes:names}, because its servers may need them; in both flavors, ask for the devices in "
+    "groups with suffixes, such as resources1:CLASS, so that Nova knows which devices servers have",
+    "devices_shared",
+    frame=FIELD,
+)
+
 # Keys and values
 RESOURCES = _spec("resources", "{key}: expected resources:CLASS=N with N a whole number")
 TRAIT = _spec("trait", "{key}: expected trait:NAME with required or forbidden")

@@ -182,6 +182,25 @@ def other_specs(scene: Scene) -> None:
     del scene.nova_flavor(scene.waiting)["extra_specs"]["hw:cpu_sockets"]
 
 
+def tell(scene: Scene, lease: world.Lease) -> str:
+    """Let a reservation's Nova flavor require its trait in a group, and return the trait."""
+    at(lease, tables.backings, told={"1": ["VCPU"]})
+    trait = backing_names.resource_class(lease.reservation_id)
+    scene.nova_flavor(lease)["extra_specs"][f"trait1:{trait}"] = "required"
+    return trait
+
+
+def missing_trait(scene: Scene) -> None:
+    tell(scene, scene.running)
+
+
+def trait_too_early(scene: Scene) -> None:
+    trait = tell(scene, scene.waiting)
+    provider = scene.cloud.placement.named("a")
+    assert provider is not None
+    provider["traits"].append(trait)
+
+
 def half_open(scene: Scene) -> None:
     at(scene.running, tables.backings, phase="opening")
 
@@ -243,6 +262,8 @@ FIXABLE = {
     missing_flavor: DifferenceKind.FLAVOR_MISSING,
     other_specs: DifferenceKind.FLAVOR_SPECS,
     service_came_back: DifferenceKind.HOST_OUTSIDE_FREEPOOL,
+    missing_trait: DifferenceKind.TRAIT_MISSING,
+    trait_too_early: DifferenceKind.TRAIT_TOO_MANY,
     half_open: DifferenceKind.NOT_OPENED,
     missing_host: DifferenceKind.HOSTS_MISSING,
     missing_inventory: DifferenceKind.INVENTORY_MISSING,

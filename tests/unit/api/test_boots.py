@@ -130,9 +130,7 @@ def test_a_refusal_is_found_even_if_the_other_service_is_away(site: Site, admin:
     assert refusal(answer) == (422, "invalid_field")
 
 
-def test_warning_about_a_flavor_that_takes_other_amounts_of_the_same_devices(
-    site: Site, admin: Person
-):
+def test_flavor_that_takes_other_amounts_of_the_same_devices_is_refused(site: Site, admin: Person):
     """If one unit is taken of each of two devices, four units of one device aren't free."""
     devices = tuple(
         Provider(f"gpu-{n}", f"gpu-{n}", "a", {"VGPU": Inventory(4)}, frozenset()) for n in range(2)
@@ -140,11 +138,28 @@ def test_warning_about_a_flavor_that_takes_other_amounts_of_the_same_devices(
     world.add_host(site.cloud, "a", children=devices)
     one = things.add_flavor(admin, name="one", extra_specs={"resources:VGPU": "1"})
     same = things.add_flavor(admin, name="same", extra_specs={"resources:VGPU": "1"})
-    four = things.add_flavor(admin, name="four", extra_specs={"resources:VGPU": "4"})
     assert codes(one) == codes(same) == ["no_candidates"]
-    assert codes(four) == ["no_candidates", "devices_shared", "devices_shared"]
-    assert "the flavor one takes VGPU" in four["warnings"][1]["message"].replace("The", "the")
-    admin.patch(f"flavors/{one['id']}", {"active": False})
+    for specs in ({"resources:VGPU": "4"}, {"resources1:VGPU": "1"}):
+        refused = admin.post("flavors", asked(specs))
+        assert refusal(refused) == (422, "invalid_field")
+        assert "the flavor one takes VGPU" in refused.text
     admin.patch(f"flavors/{same['id']}", {"active": False})
-    changed = admin.patch(f"flavors/{four['id']}", {"extra_specs": {"resources:VGPU": "3"}})
-    assert codes(changed.json) == ["no_candidates"]
+    told = {"extra_specs": {"resources1:VGPU": "1"}}
+    assert admin.patch(f"flavors/{one['id']}", told).status_int == 200
+    four = things.add_flavor(admin, name="four", extra_specs={"resources1:VGPU": "4"})
+    assert codes(four) == ["no_candidates"]
+    refused = admin.patch(f"flavors/{same['id']}", {"active": True})
+    assert refusal(refused) == (400, "invalid_field")
+
+
+def test_flavors_that_share_devices_already_can_be_changed(site: Site, admin: Person):
+    """The host has got its devices after the flavors were made."""
+    one = things.add_flavor(admin, name="one", extra_specs={"resources:VGPU": "1"})
+    things.add_flavor(admin, name="four", extra_specs={"resources:VGPU": "4"})
+    devices = tuple(
+        Provider(f"gpu-{n}", f"gpu-{n}", "a", {"VGPU": Inventory(4)}, frozenset()) for n in range(2)
+    )
+    world.add_host(site.cloud, "a", children=devices)
+    changed = admin.patch(f"flavors/{one['id']}", {"extra_specs": {"resources:VGPU": "2"}})
+    assert codes(changed.json) == ["no_candidates", "devices_shared"]
+    assert "The flavor four takes VGPU" in changed.json["warnings"][1]["message"]

@@ -151,5 +151,63 @@ def room_beside(one, asked, held):
             return room
 
 
-def held_at(one, minute):
-    return [h.request for h in one.holdings if minute in minutes(h.span)]
+def left_throughout(one, window):
+    """How much is left of each class of each provider throughout a window."""
+    left = collections.Counter(
+        {(p.id, c): i.capacity for p in one.providers for c, i in p.inventories.items()}
+    )
+    peak = collections.Counter()
+    for minute in minutes(window):
+        used = collections.Counter()
+        for held in one.holdings:
+            if minute in minutes(held.span):
+                used.update(given_by(one, held))
+        peak |= used
+    for (name, cls), number in peak.items():
+        # Of whole devices that are alike, those that are taken at any time can be the first ones.
+        cells = [(name, cls)] * number if name else [cell for cell in left if cell[1] == cls]
+        left.subtract(cells[:number])
+    return left
+
+
+def given_by(one, held):
+    """What each provider gives to an instance: where it has a choice, its places say so.
+
+    What any of several providers gives has no provider's name.
+    """
+    used = collections.Counter()
+    for provider_id, cls, amount in one.to_store(held.places or ()):
+        used[provider_id, cls] += amount
+    for cls, amount in held.request.amounts.items():
+        givers = [p for p in one.providers if cls in p.inventories]
+        if len(givers) == 1:
+            used[givers[0].id, cls] += amount
+        elif not any(taken.resource_class == cls for taken in held.places or ()):
+            used[None, cls] += amount
+    return used
+
+
+def ways_left(one, asked, window):
+    """The ways to place an instance on what is left of a host throughout a window."""
+    left = left_throughout(one, window)
+    ways = placements(one.providers, asked)
+    return (way for way in ways if all(n <= left[cell] for cell, n in way.items() if n))
+
+
+def room_left(one, asked, window):
+    """How many more instances fit on what is left of a host throughout a window."""
+    if not asked.amounts:
+        return 0
+    left = left_throughout(one, window)
+    reached = {tuple(left.values())}
+    ways = {tuple(way[cell] for cell in left) for way in placements(one.providers, asked)}
+    for room in itertools.count():
+        after = {tuple(map(operator.sub, before, way)) for before in reached for way in ways}
+        reached = {
+            each
+            for each in after
+            # What an instance takes nothing of may be oversold.
+            if all(n >= 0 for n in each)
+        }
+        if not reached:
+            return room

@@ -32,7 +32,15 @@ def time(monkeypatch: pytest.MonkeyPatch) -> Time:
 
 
 @pytest.fixture
-def calls(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+def assigned(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The calls that assign instances to devices."""
+    made: list[Any] = []
+    monkeypatch.setattr(monitor.unassigned, "assign", lambda *rules: made.append(rules))
+    return made
+
+
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch, assigned: list[Any]) -> list[Any]:
     """Which hosts are read, and who is told of overbooked ones, by call."""
     made: list[Any] = []
     refresh = monitor.host_refresh
@@ -61,10 +69,24 @@ def test_hosts_that_are_settling_are_read_more_often(conf, time, calls):
     assert {tell for _, tell in calls} == {notifications.tell_overbooked}
 
 
-def test_hosts_are_not_read_if_the_option_is_0(conf, time, calls):
+@pytest.mark.parametrize("is_read", [False, True])
+def test_instances_are_assigned_when_hosts_were_read(
+    conf, time, calls, assigned, monkeypatch: pytest.MonkeyPatch, is_read: bool
+):
+    conf.config(provider_poll_interval=300, group="warre")
+    monkeypatch.setattr(monitor.host_refresh, "refresh_settling", lambda _: is_read)
+    threads = monitor.Threads(lambda _: [])
+    for seconds, expected in ((0, 1), (20, 1), (20, 1 + is_read), (260, 2 + is_read)):
+        time.now += seconds
+        threads.refresh_hosts()
+        assert len(assigned) == expected
+
+
+def test_hosts_are_not_read_if_the_option_is_0(conf, time, calls, assigned):
     conf.config(provider_poll_interval=0, group="warre")
     monitor.Threads(lambda _: []).refresh_hosts()
     assert calls == []
+    assert assigned == []
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import dataclasses
 import datetime
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
@@ -13,7 +13,7 @@ from warre_blazar.db.running import confined_projects
 from warre_blazar.db.tables import backings, bookings, leases, reservations
 from warre_blazar.domain.flavors.flavor import Shape
 from warre_blazar.domain.running import lease_states
-from warre_blazar.domain.running.backing import UNMADE, Note, Phase
+from warre_blazar.domain.running.backing import NOTHING_TOLD, UNMADE, Note, Phase
 
 
 def insert(
@@ -23,10 +23,12 @@ def insert(
     now: datetime.datetime,
     nova_flavor: str,
     phase: Phase = Phase.PLANNED,
+    told: Mapping[str, Sequence[str]] = NOTHING_TOLD,
 ) -> None:
     """Add the note of a backing.
 
     :param nova_flavor: the id of the reservation's Nova flavor.
+    :param told: as in ``Note``.
     """
     db.execute(
         backings.insert().values(
@@ -35,6 +37,7 @@ def insert(
             phase=phase,
             created_at=now,
             nova_flavor=nova_flavor,
+            told=dict(told) or None,
         )
     )
 
@@ -64,6 +67,7 @@ def read(db: Session, of: sa.ColumnElement[bool]) -> dict[str, Note]:
     for row in db.execute(query).mappings():
         values = {field.name: row[field.name] for field in dataclasses.fields(Note)}
         values["shape"] = Shape.from_json(row["shape"]) if row["shape"] else None
+        values["told"] = row["told"] or NOTHING_TOLD
         notes[row["reservation_id"]] = Note(**values)
     return notes
 
@@ -254,6 +258,19 @@ def make_again(db: Session, reservation_id: str) -> bool:
     It isn't written if somebody is working on the backing.
     """
     return _update_if(db, reservation_id, backings.c.phase == Phase.OPEN, phase=Phase.MAKING)
+
+
+def open_again_told(db: Session, reservation_ids: Collection[str]) -> None:
+    """Write of some reservations that they aren't completely open, as far as they have traits."""
+    db.execute(
+        backings.update()
+        .where(
+            backings.c.reservation_id.in_(reservation_ids),
+            backings.c.told.is_not(None),
+            backings.c.phase == Phase.OPEN,
+        )
+        .values(phase=Phase.OPENING)
+    )
 
 
 def outdated(db: Session) -> list[str]:

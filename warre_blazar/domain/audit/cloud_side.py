@@ -72,6 +72,8 @@ def _add_placement(parts: dict[str, dict[str, Any]], placement: PlacementFacts) 
         for name, inventory in inventories.items():
             offered = parts[backing_names.of_class(name) or ""].setdefault("inventories", {})
             offered[provider] = inventory
+    for name, carriers in placement.carriers.items():
+        parts[backing_names.of_class(name) or ""] |= {"trait": name, "carriers": carriers}
 
 
 def misplaced_hosts(
@@ -211,6 +213,8 @@ def _present(reservation_id: str, backing: Backing) -> Iterator[str]:
     if backing.aggregate:
         yield f"aggregate {backing.aggregate.id}"
     yield from (f"server {server_id}" for server_id in sorted(backing.servers or ()))
+    if backing.trait:
+        yield f"trait {backing.trait}"
     if backing.resource_class or backing.inventories:
         by = "; ".join(map(str, backing.holders))
         name = f"resource class {backing_names.resource_class(reservation_id)}"

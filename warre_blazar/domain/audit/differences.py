@@ -294,6 +294,21 @@ class DifferenceKind(enum.Enum):
         "has a resource class that provider {about} offers, although the reservation has "
         "no instances on that host, or hasn't started there yet",
     )
+    TRAIT_MISSING = DifferenceRule(
+        "Devices that are assigned to a running reservation lack its trait, so its servers don't "
+        "boot on them.",
+        "The devices get the trait.",
+        Needs.FIX,
+        Do.GIVE_TRAIT,
+        "runs, but its trait is missing on providers {about}",
+    )
+    TRAIT_TOO_MANY = DifferenceRule(
+        "Devices have the trait of a reservation, but aren't assigned to it, or it hasn't started.",
+        "The trait is taken from the devices.",
+        Needs.FIX,
+        Do.TAKE_TRAIT,
+        "has its trait on providers {about}, which aren't assigned to it, or it hasn't started yet",
+    )
     ACCESS_TOO_MANY = DifferenceRule(
         "A project can use a Nova flavor whose reservation isn't running, or belongs to another "
         "project.",

@@ -134,6 +134,8 @@ class PlacementFacts:
     trees: Mapping[str, ProviderTree] = dataclasses.field(default_factory=dict)
     #: What is taken of each registered host, by hypervisor hostname.
     taken: Mapping[str, Taken] = dataclasses.field(default_factory=dict)
+    #: The ids of the providers that have the trait of a reservation, by the trait's name.
+    carriers: Mapping[str, frozenset[str]] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True)

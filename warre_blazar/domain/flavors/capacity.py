@@ -10,7 +10,7 @@ from warre_blazar import times
 from warre_blazar.domain import timeline
 from warre_blazar.domain.flavors.flavor import Flavor, Shape
 from warre_blazar.domain.flavors.request_groups import Group, PlacementRequest
-from warre_blazar.domain.hosts import demands, host_properties
+from warre_blazar.domain.hosts import assigning, demands, host_properties
 from warre_blazar.domain.hosts.bookable_host import BookableHost
 from warre_blazar.domain.hosts.demands import Part
 from warre_blazar.domain.hosts.providers import Provider
@@ -20,18 +20,21 @@ from warre_blazar.domain.timeline import Claim, Span
 def count_devices_unlike(hosts: Iterable[BookableHost], one: Shape, other: Shape) -> list[str]:
     """The resource classes that two shapes take from the same devices in different ways.
 
-    Both shapes have a choice of several devices for these classes, and they take different amounts
-    of a device, or may choose different devices. If servers of both shapes come and go, what is
-    left of each device may be too little for a server, although it would be enough in total.
+    Both shapes have a choice of several devices for these classes. They take different amounts of a
+    device, or may choose different devices, or Nova is told which devices the instances of one of
+    them have. A server of which Nova isn't told may take what a server of the other shape needs.
 
     :returns: sorted; empty if this can't happen on any of the hosts.
     """
     found: set[str] = set()
     for host in hosts:
         if host.matches(one, None) and host.matches(other, None):
+            told = [assigning.assigner(host.tree, s.request).told for s in (one, other)]
+            if all(told):
+                continue
             for mine in _choices(host, one):
                 for others in _choices(host, other):
-                    found |= _contested(mine, others)
+                    found |= _contested(mine, others, are_alike=not any(told))
     return sorted(found)
 
 
@@ -39,10 +42,10 @@ def _choices(host: BookableHost, shape: Shape) -> set[Part]:
     return {part for part in demands.demand(host.tree, shape.request).parts if part.is_choice}
 
 
-def _contested(one: Part, other: Part) -> set[str]:
-    if (one.amounts, one.nodes) == (other.amounts, other.nodes) or not set(one.nodes) & set(
-        other.nodes
-    ):
+def _contested(one: Part, other: Part, *, are_alike: bool) -> set[str]:
+    if are_alike and (one.amounts, one.nodes) == (other.amounts, other.nodes):
+        return set()
+    if set(one.nodes).isdisjoint(other.nodes):
         return set()
     return {cls for cls, _ in one.amounts} & {cls for cls, _ in other.amounts}
 

@@ -127,7 +127,10 @@ def request(
     if extra_specs.get("hw:cpu_thread_policy") == "isolate":
         forbidden[""].add(HYPERTHREADING)
     suffixes = sorted(amounts.keys() - {""})
-    suffixed = [Group.of(amounts[s], required[s], forbidden[s]) for s in suffixes]
+    suffixed = [
+        dataclasses.replace(Group.of(amounts[s], required[s], forbidden[s]), by_specs=True)
+        for s in suffixes
+    ]
     return PlacementRequest.of(
         Group.of(unsuffixed, required[""], forbidden[""]),
         [*suffixed, *in_placement],

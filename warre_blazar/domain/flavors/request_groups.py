@@ -28,6 +28,8 @@ class Group:
     #: Whether the group is for a PCI device of an alias. If so, the device must be one of Nova's.
     #: This isn't stored with a shape, because it follows from the extra specs.
     of_nova: bool = False
+    #: Whether the flavor's extra specs name the group, so that they can require further traits.
+    by_specs: bool = False
 
     @classmethod
     def of(
@@ -54,7 +56,8 @@ class Group:
         return cls.of(values["resources"], values["required"], values["forbidden"])
 
     def _key(self) -> tuple[Any, ...]:
-        return self.resources, sorted(self.required), sorted(self.forbidden), self.of_nova
+        traits = sorted(self.required), sorted(self.forbidden)
+        return self.resources, *traits, self.of_nova, self.by_specs
 
 
 @dataclasses.dataclass(frozen=True)

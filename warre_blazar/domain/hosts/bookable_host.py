@@ -3,20 +3,30 @@
 import dataclasses
 import datetime
 import functools
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from warre_blazar import times
 from warre_blazar.domain import timeline
 from warre_blazar.domain.flavors.flavor import Shape
 from warre_blazar.domain.flavors.request_groups import PlacementRequest
-from warre_blazar.domain.hosts import counting, demands, host_properties
+from warre_blazar.domain.hosts import assigning, demands, host_devices, host_properties
 from warre_blazar.domain.hosts.aggregates import NO_AGGREGATES, HostAggregates
-from warre_blazar.domain.hosts.fixed_places import Places, Stay
 from warre_blazar.domain.hosts.holdings import Holding, Occupancy, RoomQuestion, Swept
-from warre_blazar.domain.hosts.providers import Inventory, Provider, Tree
+from warre_blazar.domain.hosts.host_devices import (
+    NOTHING_KEPT,
+    HeldCells,
+    HostDevices,
+    Kept,
+    is_unsettled,
+)
+from warre_blazar.domain.hosts.pools import Places, Taken
+from warre_blazar.domain.hosts.providers import Inventory, Provider, Tree, as_nodes
 from warre_blazar.domain.running import backing_names
 from warre_blazar.domain.timeline import Claim, JointLevels, Levels, Span
+
+#: What an instance takes of a host's providers: for each, its id, a resource class, and an amount.
+StoredPlaces = Sequence[tuple[str, str, int]]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -90,70 +100,149 @@ class BookableHost:
         """The providers in use, reduced to the facts that decide what fits on the host."""
         return Tree.of(self.providers_in_use)
 
+    @functools.cached_property
+    def provider_ids(self) -> tuple[str, ...]:
+        """The id of each node's provider, in the order of the nodes of the tree."""
+        return tuple(provider.id for provider in as_nodes(self.providers_in_use))
+
+    def stored_places(
+        self, request: PlacementRequest | None, stored: StoredPlaces
+    ) -> Places | None:
+        """The places of an instance, from the providers that are stored for it.
+
+        :returns: None if the instance has no places: none are stored, its request has changed, or
+            the host has changed.
+        """
+        if request is None or not self.is_contested(request):
+            return None
+        places, sums = [], dict.fromkeys(self.tree.contested & request.amounts.keys(), 0)
+        for provider_id, cls, amount in stored:
+            if cls in self.tree.contested:
+                n = self._numbers.get(provider_id)
+                if n is None or cls not in self.tree.nodes[n].stocks or cls not in sums:
+                    return None
+                places.append(Taken(n, cls, amount))
+                sums[cls] += amount
+        is_whole = all(request.amounts[cls] == amount for cls, amount in sums.items())
+        return tuple(sorted(places)) if is_whole else None
+
+    def to_store(self, places: Places) -> StoredPlaces:
+        """What an instance takes of which of the host's providers."""
+        return tuple((self.provider_ids[n], cls, amount) for n, cls, amount in places)
+
+    @functools.cached_property
+    def _numbers(self) -> dict[str, int]:
+        return {provider_id: n for n, provider_id in enumerate(self.provider_ids)}
+
+    @functools.cached_property
+    def devices(self) -> HostDevices:
+        """The room on single providers of the host."""
+        return HostDevices(self.tree, self._cells)
+
+    def _cells(self, span: timeline.Span, for_told: bool) -> HeldCells:
+        """What is held of single providers during a span, or during a longer one.
+
+        :param for_told: as in ``HeldCells``.
+
+        If what is held during the very span is known already (``held``), it is of this span.
+        """
+        longer = (each for each in self._held if each.contains(span))
+        window = span if span in self._held else next(longer, span)
+        cells = self._known_cells.get((window, for_told))
+        if cells is None:
+            held = self.held(window)
+            if host_devices.is_any_told(self.tree, held.requests):
+                rests = host_devices.rests(self.tree, self.holdings)
+                held = Occupancy([*self.holdings, *rests], window) if rests else held
+            cells = HeldCells(self.tree, held, for_told=for_told)
+            self._known_cells[window, for_told] = cells
+        return cells
+
+    @functools.cached_property
+    def _known_cells(self) -> dict[tuple[timeline.Span, bool], HeldCells]:
+        return {}
+
+    @property
+    def is_unsettled(self) -> bool:
+        """Whether any instance needs places on the host's providers, and has none."""
+        return self.has_choices and any(is_unsettled(self.tree, held) for held in self.holdings)
+
+    def settled(self) -> "BookableHost":
+        """A copy of the host on which instances have places, as far as there are some.
+
+        All holdings must be known, however late they begin.
+        """
+        if not self.is_unsettled:
+            return self
+        return self.holding(host_devices.settled(self.tree, self.holdings))
+
     def when_empty(self, request: PlacementRequest) -> int:
         """How many instances of a request fit on the host when it is empty."""
-        return self.asked(request).alone()
+        room = self.asked(request).alone()
+        if not self.is_contested(request):
+            return room
+        return assigning.assigner(self.tree, request).when_empty(room)
 
-    def room(self, request: PlacementRequest, window: timeline.Span) -> int:
-        """How many more instances of a request fit throughout ``window``."""
-        return self.swept(request, window).room()
-
-    def levels(self, request: PlacementRequest, window: timeline.Span) -> Levels | JointLevels:
-        """For each part of ``window``, how many more instances of a request fit throughout it.
-
-        If the instances must stay on their providers (``must_stay``), the host needs its
-        holdings at any time, not only during the window.
-        """
-        levels = self.momentary(request, window)
-        joint = [places.levels(self._stays(places), window) for places in self._places(request)]
-        return functools.reduce(JointLevels.beside, joint, levels.joint()) if joint else levels
-
-    def momentary(self, request: PlacementRequest, window: timeline.Span) -> Levels:
-        """How many more instances of a request fit at each moment of ``window``."""
-        swept = self.swept(request, window)
-        return Levels(list(zip(swept.moments, swept.fitting(), strict=True)))
-
-    def has_places(self, request: PlacementRequest) -> bool:
-        """Whether it matters for instances beside those on the host on which providers they stay.
-
-        If not, what fits at each moment of a time also fits throughout the time.
-        """
-        return bool(self._places(request))
-
-    def is_contested(self, request: PlacementRequest) -> bool:
-        """Whether a request asks for a resource class that several of the host's providers have."""
-        return bool(self.providers) and counting.is_contested(self.tree, request)
-
-    def must_stay(self, request: PlacementRequest, others: Iterable[PlacementRequest]) -> bool:
-        """Whether it matters on which providers instances stay (``fixed_places``).
-
-        :param others: requests of other instances that may be on the host, besides those that are.
-        """
-        together = [*others, *_distinct(self.holdings)]
-        return self.is_contested(request) and bool(counting.places(self.tree, request, together))
+    def room(self, request: PlacementRequest, *spans: timeline.Span) -> int:
+        """How many more instances of a request fit, and can stay, throughout all of the spans."""
+        room = min(self.swept(request, span).room() for span in spans)
+        return self.lasting_room(request, spans, room)
 
     def lasting_room(
         self, request: PlacementRequest, spans: Sequence[timeline.Span], most: int
     ) -> int:
         """How many more instances of a request can stay on their providers throughout all spans.
 
-        The host's holdings must be those of all times. What instances take besides the providers
-        of which they have a choice isn't looked at.
+        Only classes that several providers have are looked at.
 
-        :param spans: spans that don't overlap.
         :param most: larger numbers don't matter.
         """
-        for places in self._places(request):
-            most = places.room(self._stays(places), spans, most)
-        return most
+        if most <= 0 or not self.is_contested(request):
+            return max(most, 0)
+        return self.devices.room(request, spans, most)
 
-    def _places(self, request: PlacementRequest) -> Sequence[Places]:
+    def levels(
+        self,
+        request: PlacementRequest,
+        window: timeline.Span,
+        most: int,
+        kept: Kept = NOTHING_KEPT,
+        also: Sequence[timeline.Span] = (),
+    ) -> Levels | JointLevels:
+        """For each part of ``window``, how many more instances of a request fit throughout it.
+
+        :param most: larger numbers don't matter.
+        :param kept: as in ``HostDevices.levels``.
+        :param also: other times throughout which the instances must have the same providers.
+        """
+        swept = self.swept(request, window)
+        levels = Levels(list(zip(swept.moments, swept.fitting(), strict=True)))
         if not self.is_contested(request):
-            return ()
-        return counting.places(self.tree, request, _distinct(self.holdings))
+            return levels
+        return levels.joint().beside(self.devices.levels(request, window, most, kept, also))
 
-    def _stays(self, places: Places) -> list[Stay]:
-        return places.stays((span, request) for _, span, request in self.holdings)
+    def is_summed(self, request: PlacementRequest, most: int) -> bool:
+        """Whether the times with room for instances are found by sums (``GroupRoom``).
+
+        :param most: how many instances there are at most on each host.
+        """
+        if not self.is_contested(request):
+            return True
+        asked = assigning.assigner(self.tree, request)
+        if asked.pools is None or any(len(pool.amounts) > 1 for pool in asked.pools):
+            return False
+        # A single instance has the same places wherever others may be.
+        return not asked.told or (most == 1 and all(pool.is_simple for pool in asked.pools))
+
+    def is_contested(self, request: PlacementRequest) -> bool:
+        """Whether a request asks for a resource class that several of the host's providers have."""
+        return self.has_choices and not self.tree.contested.isdisjoint(request.amounts)
+
+    @property
+    def has_choices(self) -> bool:
+        """Whether several of the host's providers have the same resource class."""
+        # Usually the root is the only provider in use, and no tree needs to be made.
+        return len(self.providers_in_use) > 1 and bool(self.tree.contested)
 
     def swept(self, request: PlacementRequest, window: timeline.Span) -> Swept:
         """What is held during ``window``, and the room that is left for a request.
@@ -163,8 +252,7 @@ class BookableHost:
         Computing this is expensive. So callers keep the result if they need several answers from
         it.
         """
-        held = self.held(window)
-        return Swept(self.asked(request, [r for r in held.requests if r is not None]), held)
+        return Swept(self.asked(request), self.held(window))
 
     def held(self, window: timeline.Span) -> Occupancy:
         """What is held during ``window``. It is kept for later questions."""
@@ -178,23 +266,15 @@ class BookableHost:
         """What is held during the spans that somebody has asked about."""
         return {}
 
-    def asked(
-        self, request: PlacementRequest, held: Iterable[PlacementRequest] = ()
-    ) -> RoomQuestion:
-        """How the room for a request is counted on this host.
-
-        :param held: the requests whose instances are held on the host. They matter if the request
-            is contested.
-        """
+    def asked(self, request: PlacementRequest) -> RoomQuestion:
+        """How the room for a request is counted on this host."""
         # The usual case comes first, for speed: the request is plain, and the root is the only
         # provider in use. So all instances on the host take all of their amounts from the root.
         if request.is_plain and not self.providers:
             return _of_root(request, self.inventories)
         if request.is_plain and len(self.providers_in_use) == 1:
             return _of_root(request, self.providers_in_use[0].inventories)
-        tree = self.tree
-        capacities = [tree.capacity(cls) for cls in request.amounts]
-        return RoomQuestion(request, capacities, counting.plan(tree, request, held))
+        return self.tree.kept(("asked", request), lambda: _of_tree(self.tree, request))
 
     def holding(self, holdings: Sequence[Holding]) -> "BookableHost":
         """A copy of the host with other holdings."""
@@ -209,24 +289,27 @@ class BookableHost:
         return self.holding([h for h in self.holdings if h.reservation_id != reservation_id])
 
 
-def _distinct(holdings: Iterable[Holding]) -> Collection[PlacementRequest]:
-    """The requests of all instances. Thousands of holdings share a few request objects."""
-    return {id(h.request): h.request for h in holdings if h.request is not None}.values()
-
-
-_COMPUTED = {"providers_in_use", "tree"}
+_COMPUTED = {"providers_in_use", "provider_ids", "_numbers", "tree"}
 
 
 def _of_root(request: PlacementRequest, inventories: Mapping[str, Inventory]) -> RoomQuestion:
     """How the room for a plain request is counted on a host with a single provider."""
     capacities = []
-    plan = counting.POSSIBLE if request.amounts else counting.IMPOSSIBLE
+    # Placement refuses an empty request.
+    possible = bool(request.amounts)
     for cls, amount in request.amounts.items():
         inventory = inventories.get(cls)
         capacities.append(inventory.capacity if inventory else 0)
         if inventory is None or not inventory.takes(amount):
-            plan = counting.IMPOSSIBLE
-    return RoomQuestion(request, capacities, plan)
+            possible = False
+    return RoomQuestion(request, capacities, possible)
+
+
+def _of_tree(tree: Tree, request: PlacementRequest) -> RoomQuestion:
+    """How the room for a request is counted on a host with several providers."""
+    capacities = [tree.capacity(cls) for cls in request.amounts]
+    possible = bool(request.amounts) and demands.demand(tree, request).possible
+    return RoomQuestion(request, capacities, possible)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -253,7 +336,7 @@ def use(host: BookableHost, window: Span, now: datetime.datetime) -> Iterator[Cl
         capacity = host.tree.capacity(cls)
         claims = [
             Claim(span, capacity if request is None else request.amounts.get(cls, 0))
-            for _, span, request in host.holdings
+            for _, span, request, _ in host.holdings
         ]
         present = timeline.peak(claims, Span(now, now + times.MINUTE))
         yield ClassUse(cls, capacity, present, timeline.peak(claims, window))

@@ -17,6 +17,8 @@ from warre_blazar.domain.flavors.request_groups import Group, PlacementRequest
 from warre_blazar.domain.hosts.providers import Tree
 
 _OWNER_NOVA = "OWNER_NOVA"
+#: The trait of the providers that Nova makes of PCI devices. Nova overwrites their traits.
+PCI_DEVICE = "COMPUTE_MANAGED_PCI_DEVICE"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,6 +28,8 @@ class Part:
     amounts: tuple[tuple[str, int], ...]
     nodes: tuple[int, ...]
     suffixed: bool
+    #: Whether Nova can be told which node gives the part (``device_traits``).
+    told: bool = False
 
     @property
     def is_choice(self) -> bool:
@@ -89,10 +93,12 @@ def _unsuffixed(tree: Tree, group: Group) -> list[Part]:
 
 
 def _suffixed(tree: Tree, groups: Sequence[Group]) -> list[Part]:
-    return [
-        Part(g.resources, _givers(tree, g.resources, _required(tree, g), g.forbidden), True)
-        for g in groups
-    ]
+    found = []
+    for group in groups:
+        nodes = _givers(tree, group.resources, _required(tree, group), group.forbidden)
+        told = group.by_specs and not any(PCI_DEVICE in tree.nodes[n].traits for n in nodes)
+        found.append(Part(group.resources, nodes, True, told))
+    return found
 
 
 def _required(tree: Tree, group: Group) -> frozenset[str]:

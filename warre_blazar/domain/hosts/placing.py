@@ -10,16 +10,16 @@ other closely, and few gaps are left that are too short to be booked.
 import dataclasses
 import datetime
 import functools
-import itertools
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 
 from warre_blazar import times
 from warre_blazar.domain import timeline
 from warre_blazar.domain.flavors.request_groups import PlacementRequest
-from warre_blazar.domain.hosts import provider_search
-from warre_blazar.domain.hosts.bookable_host import BookableHost
-from warre_blazar.domain.hosts.shared_room import HostGroup
+from warre_blazar.domain.hosts.bookable_host import BookableHost, StoredPlaces
+from warre_blazar.domain.hosts.host_devices import NOTHING_KEPT, Kept
+from warre_blazar.domain.hosts.shared_room import HostGroup, TimesAsked
+from warre_blazar.domain.timeline import JointLevels, Levels
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,6 +48,8 @@ class Wanted:
     #: For a booking that already has hosts: its instances by host id.
     preferred: Mapping[str, int] = dataclasses.field(default_factory=dict)
     packing: Packing = Packing()
+    #: Where these instances are on the providers of their hosts, by host id.
+    kept: Mapping[str, Kept] = dataclasses.field(default_factory=dict)
 
     @property
     def spans(self) -> list[timeline.Span]:
@@ -69,11 +71,47 @@ def around(window: timeline.Span) -> timeline.Span:
         return window
 
 
-def choose(
-    hosts: Sequence[BookableHost],
-    wanted: Wanted,
-    complete: Callable[[Sequence[BookableHost]], Iterable[BookableHost]] = lambda hosts: hosts,
-) -> tuple[dict[str, int], int]:
+#: By host id, what each instance takes of the host's providers.
+PlacesByHost = Mapping[str, Sequence[StoredPlaces]]
+
+#: All instances keep their places.
+NO_NEW_PLACES: PlacesByHost = {}
+
+
+class Choice:
+    """The hosts that ``choose`` chooses, and what is assigned to the instances there."""
+
+    def __init__(self, hosts: Sequence[BookableHost], wanted: Wanted) -> None:
+        self._hosts, self._wanted = hosts, wanted
+        #: Instances by host id.
+        self.chosen = _Choosing(hosts, wanted).make()
+        #: The number of instances that have hosts. It is at most ``wanted.count``.
+        self.count = sum(self.chosen.values())
+
+    # A choice may be made only to count, so what is to be written is computed when it is needed.
+
+    @functools.cached_property
+    def places(self) -> PlacesByHost:
+        """The places of the instances, on hosts where they have a choice of providers."""
+        request, spans, kept = self._wanted.request, self._wanted.spans, self._wanted.kept
+        return {
+            host.id: [
+                host.to_store(each)
+                for each in host.devices.places(
+                    request, spans, self.chosen[host.id], kept.get(host.id, NOTHING_KEPT)
+                )
+            ]
+            for host in self._contested
+        }
+
+    @property
+    def _contested(self) -> list[BookableHost]:
+        """The chosen hosts where the instances have a choice of providers."""
+        request = self._wanted.request
+        return [h for h in self._hosts if self.chosen.get(h.id) and h.is_contested(request)]
+
+
+def choose(hosts: Sequence[BookableHost], wanted: Wanted) -> tuple[dict[str, int], int]:
     """Choose hosts for instances, or for fewer of them if there isn't room for all of them.
 
     If the booking already has instances on a host, they stay there as far as the host has room.
@@ -83,18 +121,10 @@ def choose(
 
     :param hosts: the hosts, with all holdings during the times of the instances, and during
         ``around(wanted.window)``.
-    :param complete: returns hosts with their holdings at any time.
     :returns: instances by host id, and their sum, which is at most ``wanted.count``.
     """
-    choice = _Choice(hosts, wanted)
-    with provider_search.bounded():
-        while True:
-            chosen = choice.make()
-            unsure = choice.unsure(chosen)
-            if not unsure:
-                return chosen, sum(chosen.values())
-            for host in complete(unsure):
-                choice.limit(host)
+    choice = Choice(hosts, wanted)
+    return choice.chosen, choice.count
 
 
 def choose_whole(
@@ -115,8 +145,8 @@ def choose_whole(
     return [host.id for host in free[:count]]
 
 
-class _Choice:
-    """Chooses hosts. What is found out about hosts after a choice limits the next one."""
+class _Choosing:
+    """Chooses hosts."""
 
     def __init__(self, hosts: Sequence[BookableHost], wanted: Wanted) -> None:
         self._wanted = wanted
@@ -125,20 +155,17 @@ class _Choice:
         self._swept = {host.id: host.swept(wanted.request, near) for host in hosts}
         swept, first = self._swept, 1 if wanted.packing.spread else -1
         self._order = sorted(hosts, key=lambda h: (first * swept[h.id].fullness(), h.name, h.id))
-        #: By host id, how many instances fit at each moment.
-        self._rooms: dict[str, int] = {}
-        #: By host id, how many instances can stay on the host's providers.
-        self._limits: dict[str, int] = {}
 
     def _room(self, host: BookableHost) -> int:
         wanted = self._wanted
-        room = self._rooms.get(host.id)
-        if room is None:
-            room = self._swept[host.id].room(wanted.window)
-            if wanted.also and wanted.also != wanted.window:
-                room = min(room, host.room(wanted.request, wanted.also))
-            self._rooms[host.id] = room
-        return min(room, self._limits.get(host.id, room))
+        room = self._swept[host.id].room(wanted.window)
+        if wanted.also and wanted.also != wanted.window:
+            room = min(room, host.swept(wanted.request, wanted.also).room())
+        room = min(room, wanted.count)
+        if room and host.is_contested(wanted.request):
+            kept = wanted.kept.get(host.id, NOTHING_KEPT)
+            room = host.devices.room(wanted.request, wanted.spans, room, kept)
+        return room
 
     def make(self) -> dict[str, int]:
         """Choose hosts, and return the instances by host id."""
@@ -169,33 +196,6 @@ class _Choice:
         at_once = 1 if packing.spread else count
         _fill(chosen, {i: rooms[i] for i in ids}, count, at_once=at_once)
         return chosen
-
-    def unsure(self, chosen: Mapping[str, int]) -> list[BookableHost]:
-        """Hosts of which it isn't known yet how many instances can stay on their providers.
-
-        The result is empty if this is known of all chosen hosts. If not, it also has as many other
-        hosts as were limited before. So a choice takes few rounds even if nothing can stay on most
-        hosts.
-        """
-        unknown = [
-            host
-            for host in self._order
-            if host.id not in self._limits and host.is_contested(self._wanted.request)
-        ]
-        unsure = [host for host in unknown if host.id in chosen]
-        if unsure:
-            others = (host for host in unknown if host.id not in chosen and self._room(host) > 0)
-            unsure += itertools.islice(others, len(self._limits))
-        return unsure
-
-    def limit(self, host: BookableHost) -> None:
-        """Find out how many instances can stay on a host's providers.
-
-        :param host: a host of ``unsure``, with its holdings at any time.
-        """
-        wanted = self._wanted
-        most = min(wanted.count, self._rooms[host.id])
-        self._limits[host.id] = host.lasting_room(wanted.request, wanted.spans, most)
 
 
 def _rooms_for(
@@ -282,10 +282,7 @@ def free_spans(
 
 
 class FreeSpans:
-    """When instances fit on a group of hosts, for any number of instances up to a largest one.
-
-    The other parameters are those of ``free_spans``.
-    """
+    """When instances fit on a group of hosts, for any number of instances up to a largest one."""
 
     def __init__(
         self,
@@ -294,8 +291,14 @@ class FreeSpans:
         most: int,
         window: timeline.Span,
         affinity: bool | None = None,
+        also: Sequence[timeline.Span] = (),
     ) -> None:
-        self._hosts, self._group = group.hosts, group
+        """
+        :param also: other times throughout which instances must have the same providers.
+
+        The other parameters are those of ``free_spans``.
+        """
+        self._hosts, self._group, self._also = group.hosts, group, tuple(also)
         self._request, self._window = request, window
         self._most, self._affinity = 1 if affinity is False else most, affinity
 
@@ -304,17 +307,17 @@ class FreeSpans:
 
         :param least: spans that are shorter may be left out.
         """
-        with provider_search.bounded():
-            if self._has_places:
-                request, window = self._request, self._window
-                return _spans_of_levels(self._hosts, request, count, window, self._affinity)
-            # Instances stay on their hosts. So each instance of a booking needs a time that
-            # contains the booking, and at which its host has room for it beside those of the
-            # booking's instances that are on the host too.
-            first, last = (count if self._affinity else 1), min(count, self._most)
-            needed = 1 if self._affinity else count
-            room = self._group.during(self._window)
-            return room.spans(self._request, first, last, needed, least)
+        if not self._group.is_summed(self._request, min(count, self._most)):
+            request, window = self._request, self._window
+            levels = [h.levels(request, window, count, also=self._also) for h in self._hosts]
+            return _spans_of_levels(levels, count, window, self._affinity)
+        # Instances stay on their hosts. So each instance of a booking needs a time that contains
+        # the booking, and at which its host has room for it beside those of the booking's instances
+        # that are on the host too.
+        first, last = (count if self._affinity else 1), min(count, self._most)
+        needed = 1 if self._affinity else count
+        room = self._group.during(self._window)
+        return room.spans(TimesAsked(self._request, self._also, first, last, needed, least))
 
     def most(self, span: timeline.Span, limit: int) -> int:
         """The largest number of instances that fit throughout a part of the window.
@@ -325,35 +328,21 @@ class FreeSpans:
         if not self._group.is_contested(request):
             return self._group.during(self._window).most(request, span, limit, affinity)
         total, largest = 0, 0
-        with provider_search.bounded():
-            for host in self._hosts:
-                room = min(self._levels[host.id].lowest(span), limit)
-                if room and self._has_places:
-                    room = host.lasting_room(request, [span], room)
-                if affinity is False:
-                    room = min(room, 1)
-                total, largest = total + room, max(largest, room)
+        for host in self._hosts:
+            room = min(host.swept(request, self._window).room(span), limit)
+            room = host.lasting_room(request, [span, *self._also], room)
+            if affinity is False:
+                room = min(room, 1)
+            total, largest = total + room, max(largest, room)
         return min(largest if affinity else total, limit)
-
-    @functools.cached_property
-    def _levels(self) -> dict[str, timeline.Levels]:
-        """How many instances fit on each host at each moment, by host id."""
-        request, window = self._request, self._window
-        return {host.id: host.momentary(request, window) for host in self._hosts}
-
-    @functools.cached_property
-    def _has_places(self) -> bool:
-        return self._group.has_places(self._request)
 
 
 def _spans_of_levels(
-    hosts: Sequence[BookableHost],
-    request: PlacementRequest,
+    levels: Sequence[Levels | JointLevels],
     count: int,
     window: timeline.Span,
     affinity: bool | None,
 ) -> list[timeline.Span]:
-    levels = [host.levels(request, window) for host in hosts]
     if affinity:
         alone = [timeline.maximal_spans([level], count, window) for level in levels]
         return timeline.widest(span for spans in alone for span in spans)
@@ -369,19 +358,11 @@ class Rooms:
     room for a request is computed once for all of them.
     """
 
-    def __init__(
-        self,
-        hosts: Iterable[BookableHost],
-        complete: Mapping[str, BookableHost],
-        window: timeline.Span,
-    ) -> None:
+    def __init__(self, hosts: Iterable[BookableHost], window: timeline.Span) -> None:
         """
         :param hosts: the hosts, with all holdings during the window.
-        :param complete: by host id, each host that is contested by one of the requests, with its
-            holdings at any time.
         """
         self._window = window
-        self._complete = complete
         self._hosts = [self._during(host) for host in hosts]
         self._known: dict[Hashable, int] = {}
 
@@ -391,8 +372,8 @@ class Rooms:
         held = [holding for holding in host.holdings if holding.span.overlaps(self._window)]
         closed = [holding for holding in host.closed if holding.span.overlaps(self._window)]
         kinds = Counter(
-            (max(span.start, first), min(span.end, last), request)
-            for _, span, request in [*held, *closed]
+            (max(span.start, first), min(span.end, last), request, places)
+            for _, span, request, places in [*held, *closed]
         )
         return host.holding(held), frozenset(kinds.items())
 
@@ -403,19 +384,16 @@ class Rooms:
         :param most: larger numbers don't matter.
         """
         found = 0
-        with provider_search.bounded():
-            for host, held in self._hosts:
-                if found >= most:
-                    break
-                if host.id in among:
-                    found += self._on(host, held, request)
+        for host, held in self._hosts:
+            if found >= most:
+                break
+            if host.id in among:
+                found += self._on(host, held, request)
         return min(found, most)
 
     def _on(self, host: BookableHost, held: Hashable, request: PlacementRequest) -> int:
         key = (host.tree, held, request)
         room = self._known.get(key)
         if room is None:
-            if host.is_contested(request):
-                return self._complete[host.id].levels(request, self._window).lowest()
             room = self._known[key] = host.room(request, self._window)
         return room

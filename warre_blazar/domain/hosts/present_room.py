@@ -106,7 +106,7 @@ def room(
         providers=remains.providers,
     )
     window = Span(moment, moment + times.MINUTE)
-    return host.room(nova_requests.known_to_placement(request), window)
+    return host.settled().room(nova_requests.known_to_placement(request), window)
 
 
 def _without_servers(
@@ -119,4 +119,6 @@ def _without_servers(
             continue
         used[held.reservation_id] += 1
         if used[held.reservation_id] > remains.servers_of(held.reservation_id):
-            yield held._replace(request=nova_requests.known_to_placement(held.request))
+            # Its servers may be on any providers, because Nova doesn't know its places.
+            request = nova_requests.known_to_placement(held.request)
+            yield held._replace(request=request, places=None)

@@ -88,19 +88,29 @@ class Tree:
         #: By resource class, the nodes that have an inventory of the class. Each node is given by
         #: its position in ``nodes``.
         self.carriers = {cls: tuple(numbers) for cls, numbers in carriers.items()}
-        #: The resource classes that several nodes have.
-        self.contested = frozenset(cls for cls, numbers in carriers.items() if len(numbers) > 1)
+        #: The resource classes for which it matters which node gives them: several nodes have them,
+        #: and they aren't just whole devices of one kind. Of such devices, any one will do.
+        self.contested = frozenset(
+            cls
+            for cls, numbers in carriers.items()
+            if len(numbers) > 1 and not self._is_whole(cls, numbers)
+        )
         self._capacities = {
             cls: sum(max(0, self.nodes[n].stocks[cls].capacity) for n in numbers)
             for cls, numbers in carriers.items()
         }
         self._kept: dict[Hashable, Any] = {}
 
+    def _is_whole(self, cls: str, numbers: Sequence[int]) -> bool:
+        """Whether nodes are alike, have nothing else, and are taken as a whole if at all."""
+        first = self.nodes[numbers[0]]
+        alike = all(self.nodes[n] == first for n in numbers) and len(first.stocks) == 1
+        return alike and first.stocks[cls].capacity == 1
+
     @classmethod
     def of(cls, providers: Iterable[Provider]) -> "Tree":
         """The tree of a host's providers. The first of ``providers`` must be the root."""
-        root, *others = map(_facts, providers)
-        return _interned((root, *sorted(others)))
+        return _interned(tuple(map(_facts, as_nodes(providers))))
 
     def capacity(self, cls: str) -> int:
         """How much of a resource class all nodes have together."""
@@ -114,6 +124,12 @@ class Tree:
                 self._kept.clear()
             value = self._kept[key] = compute()
         return value
+
+
+def as_nodes(providers: Iterable[Provider]) -> list[Provider]:
+    """A host's providers in the order of the nodes of its tree. The first must be the root."""
+    root, *others = providers
+    return [root, *sorted(others, key=_facts)]
 
 
 _MOST_KEPT = 1000

@@ -156,14 +156,13 @@ class MovableHosts:
         :param added: what is added to the host's holdings.
         :param most: how many fit without that. Larger numbers don't matter.
         """
-        host, request, room = self.hosts[host_id], wanted.request, most
-        is_contested = host.is_contested(request)
-        is_added = any(held.span.overlaps(wanted.span) for held in added)
-        if is_added or (is_contested and added):
-            host = host.holding([*host.holdings, *added])
-        if is_added:
-            room = min(host.room(request, wanted.span), room)
-        return host.lasting_room(request, [wanted.span], room) if room and is_contested else room
+        host, request = self.hosts[host_id], wanted.request
+        if host.is_contested(request) and added:
+            fuller = host.holding([*host.holdings, *added]).settled()
+            return min(fuller.room(request, wanted.span), most)
+        if any(held.span.overlaps(wanted.span) for held in added):
+            return min(host.holding([*host.holdings, *added]).room(request, wanted.span), most)
+        return most
 
     def ways_in(self, wanted: Movable, source: str) -> Sequence[WayIn]:
         """The hosts that may get what a reservation has on a host, once others have left them.
@@ -273,7 +272,8 @@ class _LowestRoom:
             of_host = self._of[host_id] = (swept.moments, swept.fitting())
         moments, fitting = of_host
         first = bisect.bisect_right(moments, span.start) - 1
-        return min(fitting[first : bisect.bisect_left(moments, span.end)])
+        room = min(fitting[first : bisect.bisect_left(moments, span.end)])
+        return self._hosts[host_id].lasting_room(self._request, [span], room)
 
 
 class MovePlan:

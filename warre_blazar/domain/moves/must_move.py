@@ -38,9 +38,7 @@ def without(host: BookableHost, movables: Iterable[Movable]) -> BookableHost:
 
 def fits(host: BookableHost, request: PlacementRequest, spans: Sequence[Span], count: int) -> bool:
     """Whether instances fit on a host, with everything booked on it, throughout some spans."""
-    if any(host.room(request, span) < count for span in spans):
-        return False
-    return host.lasting_room(request, spans, count) >= count
+    return host.room(request, *spans) >= count
 
 
 class _Taker(NamedTuple):
@@ -57,8 +55,8 @@ class _Taker(NamedTuple):
 class MovablesOnHost:
     """The reservations on a host that may leave it, so that instances fit.
 
-    For each column that limits the instances (``counting``), it is worked out once what is left of
-    it when all of the reservations have left. A reservation can stay if it fits into what is left.
+    For each column that limits the instances (``Swept``), it is worked out once what is left of it
+    when all of the reservations have left. A reservation can stay if it fits into what is left.
     """
 
     def __init__(
@@ -77,7 +75,7 @@ class MovablesOnHost:
         self._request, self._spans, self._count = request, spans, count
         self._swept = host.swept(request, functools.reduce(Span.hull, spans))
         #: Whether the columns say exactly what fits. If not, they say what doesn't.
-        self._is_exact = not self._swept.plan.searches and not host.has_places(request)
+        self._is_exact = not host.is_contested(request)
         # By ``id(request)``. Many reservations share a few request objects.
         self._taken_by: dict[int, Sequence[tuple[int, int]]] = {}
 
@@ -119,7 +117,7 @@ class MovablesOnHost:
     def is_enough(self, leaving: Iterable[Movable]) -> bool:
         """Whether the instances fit once some reservations have left, as the columns say they do.
 
-        To confirm it can be a long search, unless the columns say exactly what fits.
+        To confirm it can take long, unless the columns say exactly what fits.
         """
         return self._is_exact or self._fits_without(leaving)
 
@@ -158,7 +156,7 @@ class MovablesOnHost:
     @functools.cached_property
     def _may_fit(self) -> bool:
         """Whether the columns have enough once all of the reservations have left."""
-        if not self._swept.plan.possible:
+        if not self._swept.possible:
             return False
         parts = [self._swept.during(span) for span in self._spans]
         return not any(column.lowest(part) < 0 for column in self._columns for part in parts)

@@ -6,12 +6,12 @@ free once the reservations that overlap it have left a host, so is each part of 
 
 import datetime
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from warre_blazar import times
 from warre_blazar.domain import timeline
 from warre_blazar.domain.flavors.request_groups import PlacementRequest
-from warre_blazar.domain.hosts import placing, provider_search
+from warre_blazar.domain.hosts import placing
 from warre_blazar.domain.hosts.bookable_host import BookableHost
 from warre_blazar.domain.hosts.placing import FreeSpans, Wanted
 from warre_blazar.domain.hosts.shared_room import HostGroup
@@ -123,7 +123,7 @@ class RoomByMoves:
             return bool(self.spans(request, count, among, span, affinity, span.end - span.start))
 
         if self._moves_anything and affinity:
-            return provider_search.largest(fits, most)[0]
+            return _largest(fits, most)
         while self._moves_anything and most < limit:
             count = most + 1
             if count == 1:
@@ -157,10 +157,9 @@ class RoomByMoves:
         """
         if not self._can_move_for(wanted):
             return None
-        with provider_search.bounded():
-            if wanted.count > 1 and not wanted.packing.affinity:
-                return self._placed_on_several(wanted, among)
-            return self._placed_on_one(wanted, among)
+        if wanted.count > 1 and not wanted.packing.affinity:
+            return self._placed_on_several(wanted, among)
+        return self._placed_on_one(wanted, among)
 
     def keep(self, wanted: Wanted) -> Rearrangement | None:
         """Find room for a reservation on the hosts where it is (``wanted.preferred``)."""
@@ -168,9 +167,8 @@ class RoomByMoves:
         if not self._can_move_for(wanted) or not held.keys() <= self._site.hosts.keys():
             return None
         plan, share = self._plan(*sorted(held), closed=True), self._share(len(held))
-        with provider_search.bounded():
-            moves = {i: _first(plan.of(i), share) for i in held}
-            return self._rearranged(wanted, held, moves)
+        moves = {i: _first(plan.of(i), share) for i in held}
+        return self._rearranged(wanted, held, moves)
 
     def _placed_on_one(self, wanted: Wanted, among: Collection[str]) -> Rearrangement | None:
         for host_id, crowd in self._crowds(wanted, among):
@@ -329,13 +327,12 @@ class RoomByMoves:
         key = (sources, closed, smallest_first)
         plan = self._plans.get(key)
         if plan is None:
-            with provider_search.bounded():
-                plan = self._plans[key] = MovePlan(
-                    self._site,
-                    sources,
-                    sources if closed else (),
-                    smallest_first=smallest_first,
-                )
+            plan = self._plans[key] = MovePlan(
+                self._site,
+                sources,
+                sources if closed else (),
+                smallest_first=smallest_first,
+            )
             self._steps -= plan.planned
         return plan
 
@@ -357,6 +354,20 @@ class RoomByMoves:
 
 def _key(host_id: str, moves: Iterable[HostMove]) -> tuple[str, frozenset[str]]:
     return host_id, frozenset(move.movable.reservation_id for move in moves)
+
+
+def _largest(fits: Callable[[int], bool], least: int) -> int:
+    """The largest number that fits. If a number doesn't fit, no larger number fits.
+
+    :param least: a number that fits.
+    """
+    low, high = least, least + 1
+    while fits(high):
+        low, high = high, 2 * high - least
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return low
 
 
 def _near(movables: Iterable[Movable], wanted: Wanted) -> list[Movable]:

@@ -3,6 +3,7 @@
 import dataclasses
 import datetime
 import enum
+from collections.abc import Mapping, Sequence
 
 from warre_blazar.domain.flavors.flavor import Shape
 
@@ -38,6 +39,10 @@ class Phase(enum.StrEnum):
 UNMADE = (Phase.PLANNED, Phase.MAKING)
 
 
+#: No group of a Nova flavor requires a trait of the reservation.
+NOTHING_TOLD: Mapping[str, Sequence[str]] = {}
+
+
 @dataclasses.dataclass(frozen=True)
 class Note:
     """The note of a reservation's backing. ``models.backings`` explains the columns."""
@@ -55,6 +60,9 @@ class Note:
     #: project is confined now (``backing_names.aggregate_metadata``).
     made_confined: bool = False
     confined: bool = False
+    #: The groups of the Nova flavor that require the reservation's trait: their resource classes,
+    #: by suffix (``device_traits.told_groups``).
+    told: Mapping[str, Sequence[str]] = dataclasses.field(default_factory=dict, hash=False)
 
     def awaits_late(self, now: datetime.datetime) -> bool:
         """Whether a service may still carry out a request to make the backing."""

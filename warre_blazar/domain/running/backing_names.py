@@ -5,7 +5,7 @@ plugins find flavors, aggregates and resource classes by these names.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from warre_blazar.domain.flavors import nova_requests
@@ -21,7 +21,7 @@ AGGREGATE_SPEC = f"aggregate_instance_extra_specs:{AGGREGATE_KEY}"
 #: may only boot servers in such aggregates.
 PROJECT_KEY = "filter_tenant_id"
 _OWNER_KEY = "blazar:owner"
-_CLASS_PREFIX = "CUSTOM_RESERVATION_"
+CLASS_PREFIX = "CUSTOM_RESERVATION_"
 #: When a host is registered, Blazar makes a resource provider below the host's own provider. The
 #: name of Blazar's provider is this prefix and the host's hypervisor hostname.
 PROVIDER_PREFIX = "blazar_"
@@ -30,8 +30,11 @@ _ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z")
 
 
 def resource_class(reservation_id: str) -> str:
-    """The name of a reservation's resource class. Each server of the reservation takes 1 of it."""
-    return _CLASS_PREFIX + reservation_id.upper().replace("-", "_")
+    """The name of a reservation's resource class. Each server of the reservation takes 1 of it.
+
+    The trait of the reservation, if it has one, has the same name (``device_traits``).
+    """
+    return CLASS_PREFIX + reservation_id.upper().replace("-", "_")
 
 
 def nova_flavor_id(reservation_id: str, *, in_stock_form: bool = False) -> str:
@@ -54,10 +57,10 @@ def is_in_stock_form(reservation_id: str, nova_flavor: str | None) -> bool:
 
 
 def of_class(name: str) -> str | None:
-    """The id of the reservation to which a resource class belongs. None for other classes."""
-    if not name.startswith(_CLASS_PREFIX):
+    """The id of the reservation to which a resource class or a trait belongs. None for others."""
+    if not name.startswith(CLASS_PREFIX):
         return None
-    return _reservation_id(name.removeprefix(_CLASS_PREFIX).lower().replace("_", "-"))
+    return _reservation_id(name.removeprefix(CLASS_PREFIX).lower().replace("_", "-"))
 
 
 def of_flavor(name: str) -> str | None:
@@ -109,12 +112,19 @@ def aggregate_metadata(
     }
 
 
-def flavor_specs(reservation_id: str, shape: Shape) -> dict[str, str]:
-    """The extra specs of a reservation's Nova flavor."""
+def flavor_specs(
+    reservation_id: str, shape: Shape, told_groups: Iterable[str] = ()
+) -> dict[str, str]:
+    """The extra specs of a reservation's Nova flavor.
+
+    :param told_groups: the suffixes of the groups that require the reservation's trait.
+    """
+    own = resource_class(reservation_id)
     return {
         **shape.extra_specs,
         AGGREGATE_SPEC: reservation_id,
-        f"resources:{resource_class(reservation_id)}": "1",
+        f"resources:{own}": "1",
+        **{f"trait{suffix}:{own}": "required" for suffix in told_groups},
     }
 
 

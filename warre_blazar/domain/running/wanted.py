@@ -29,6 +29,8 @@ class HostUse:
     hypervisor: str
     instances: int
     reservable: bool = dataclasses.field(default=True, compare=False)
+    #: The ids of the host's providers that carry the reservation's trait while it runs.
+    carriers: frozenset[str] = frozenset()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,6 +71,10 @@ class Backing:
     inventories: Mapping[str, Mapping[str, Any]] = dataclasses.field(default_factory=dict)
     #: The ids of servers. None: there may be any servers on the Nova flavor.
     servers: frozenset[str] | None = frozenset()
+    #: The reservation's trait, which keeps servers to the devices that are assigned to them.
+    trait: str | None = None
+    #: The ids of the providers that have the trait.
+    carriers: frozenset[str] = frozenset()
     #: Who holds units of the resource class. Nobody is looked for before there is a reason to.
     holders: tuple[Holder, ...] = ()
 
@@ -123,7 +129,7 @@ def wanted(note: Note, hosts: Iterable[HostUse], moment: Moment) -> Backing:
             disk=shape.disk_gb,
             ephemeral=shape.ephemeral_gb,
             is_public=False,
-            extra_specs=backing_names.flavor_specs(note.reservation_id, shape),
+            extra_specs=backing_names.flavor_specs(note.reservation_id, shape, note.told),
             projects=frozenset({note.project_id} if moment is Moment.RUNNING else ()),
         ),
         aggregate=NovaAggregate(
@@ -140,6 +146,8 @@ def wanted(note: Note, hosts: Iterable[HostUse], moment: Moment) -> Backing:
             for host in used
         },
         servers=None if moment is Moment.RUNNING else frozenset(),
+        trait=backing_names.resource_class(note.reservation_id) if note.told else None,
+        carriers=frozenset[str]().union(*(host.carriers for host in used)),
     )
 
 
@@ -220,6 +228,8 @@ class Do(enum.IntEnum):
     DELETE_SERVER = enum.auto()
     #: With all of its inventories. (name of a class)
     REMOVE_CLASS = enum.auto()
+    #: And take it from all providers. (name of a trait)
+    REMOVE_TRAIT = enum.auto()
     #: With all hosts in it. (a NovaAggregate)
     REMOVE_AGGREGATE = enum.auto()
     #: (id of a Nova flavor)
@@ -233,6 +243,8 @@ class Do(enum.IntEnum):
     REPLACE_FLAVOR = enum.auto()
     MAKE_FLAVOR = enum.auto()
     SET_SPECS = enum.auto()
+    #: (name of a trait, ids of providers)
+    GIVE_TRAIT = enum.auto()
     #: The preemptible servers on the hosts are deleted. (a NovaAggregate, names of hosts)
     ADD_HOSTS = enum.auto()
     #: (name of a host, name of a class, number of instances)
@@ -241,6 +253,8 @@ class Do(enum.IntEnum):
     LOWER = enum.auto()
     #: On all other hosts. (name of a class, names of hosts)
     CLOSE_OFFERS = enum.auto()
+    #: From all other providers. (name of a trait, ids of providers)
+    TAKE_TRAIT = enum.auto()
     #: All other hosts are removed. (a NovaAggregate, names of hosts)
     KEEP_HOSTS = enum.auto()
     #: (id of a Nova flavor, id of a project)
@@ -332,6 +346,7 @@ def _missing_aggregate(has: NovaAggregate | None, needs: NovaAggregate | None) -
 
 def in_placement(there: Known, to: Known) -> Iterator[Step]:
     """The steps in Placement, in no order."""
+    yield from _of_trait(there, to)
     cls = to.most.resource_class
     if cls is None:
         if there.most.resource_class:
@@ -349,6 +364,19 @@ def in_placement(there: Known, to: Known) -> Iterator[Step]:
         return
     for provider in sorted(there.most.inventories.keys() - to.most.inventories.keys()):
         yield Step(Do.LOWER, (_host(provider), cls, 0), provider)
+
+
+def _of_trait(there: Known, to: Known) -> Iterator[Step]:
+    trait, carriers = to.most.trait, to.most.carriers
+    if trait is None:
+        if there.most.trait:
+            yield Step(Do.REMOVE_TRAIT, (there.most.trait,))
+        return
+    if missing := sorted(to.least.carriers - there.least.carriers):
+        yield Step(Do.GIVE_TRAIT, (trait, missing), ", ".join(missing))
+    excess = sorted(there.most.carriers - carriers)
+    if excess or there.anywhere:
+        yield Step(Do.TAKE_TRAIT, (trait, carriers), ", ".join(excess))
 
 
 def _is_lower(inventory: Mapping[str, Any], than: Mapping[str, Any] | None) -> bool:

@@ -15,6 +15,7 @@ from warre_blazar.domain.flavors.devices import NO_DEVICES, Rules
 from warre_blazar.domain.flavors.flavor import Flavor, Shape
 from warre_blazar.domain.hosts import placing
 from warre_blazar.domain.hosts.bookable_host import BookableHost
+from warre_blazar.domain.hosts.host_devices import NOTHING_KEPT, Kept, places_of
 from warre_blazar.domain.hosts.shared_room import HostGroup
 from warre_blazar.domain.moves.room_by_moves import RoomByMoves
 from warre_blazar.domain.timeline import Claim, Span
@@ -303,10 +304,10 @@ class FreeTime:
         question, own, window = self._question, self._own, self._padded(self.bookable)
         vacating = self._supply.vacating
         if own and own.staying is not None:
-            found = _staying_room(self._hosts, own.reservation, own.staying, window)
+            found = self._staying_room(self._hosts, own.staying, window)
             if vacating and found != [window]:
                 vacated = vacating.staying(own.staying)
-                more = _staying_room(vacated, own.reservation, own.staying, window)
+                more = self._staying_room(vacated, own.staying, window)
                 found = timeline.widest([*found, *more])
             return self._cleaned(found)
         wanted, least = count or question.count, least + question.cleaning
@@ -316,6 +317,30 @@ class FreeTime:
             more = vacating.spans(request, wanted, self._ids, window, affinity, least)
             found = timeline.widest([*found, *more])
         return self._cleaned(found)
+
+    def _staying_room(
+        self, hosts: Sequence[BookableHost], staying: Mapping[str, int], window: Span
+    ) -> list[Span]:
+        """The parts of a span during which instances have room on the hosts where they are.
+
+        They keep their devices.
+        """
+        assert self._own is not None
+        own, request, spans = self._own.reservation.reservation_id, self._shape.request, [window]
+        kept = {
+            host.id: Kept(places_of(host.holdings, own), must_stay=True)
+            for host in self._supply.hosts
+            if host.id in staying and host.is_contested(request)
+        }
+        by_id = {host.id: host for host in hosts}
+        for host_id, count in staying.items():
+            room: list[Span] = []
+            if host_id in by_id:
+                of_host = kept.get(host_id, NOTHING_KEPT)
+                levels = by_id[host_id].levels(request, window, count, of_host)
+                room = timeline.maximal_spans([levels], count, window)
+            spans = timeline.widest(timeline.intersect(spans, room))
+        return spans
 
     @property
     def _hosts(self) -> Sequence[BookableHost]:
@@ -340,8 +365,10 @@ class FreeTime:
         assert self.bookable is not None
         shape = self._shape
         question, window = self._question, self._padded(self.bookable)
+        # Until its new time is written, a reservation needs its devices at its present time too.
+        also = [self._padded(self._own.reservation.span)] if self._own else []
         return placing.FreeSpans(
-            self._group, shape.request, question.count, window, question.affinity
+            self._group, shape.request, question.count, window, question.affinity, also
         )
 
     def _padded(self, span: Span) -> Span:
@@ -373,19 +400,3 @@ class _Hosts(Constraint):
 
     def error(self, span: Span, count: int) -> exceptions.WarreError:
         return self._free.not_on_hosts(span, count)
-
-
-def _staying_room(
-    hosts: Sequence[BookableHost],
-    reservation: Reservation,
-    staying: Mapping[str, int],
-    window: Span,
-) -> list[Span]:
-    """The parts of a span during which instances have room on the hosts where they are."""
-    spans = [window]
-    by_id = {host.id: host for host in hosts}
-    for host_id, count in staying.items():
-        on_host = [by_id[host_id]] if host_id in by_id else []
-        room = placing.free_spans(on_host, reservation.shape.request, count, window)
-        spans = timeline.widest(timeline.intersect(spans, room))
-    return spans

@@ -32,7 +32,15 @@ from warre_blazar.domain.running import backing_names, lease_states
 from warre_blazar.domain.running.holders import Holder
 from warre_blazar.domain.running.lease import END_EVENT, START_EVENT, Lease
 from warre_blazar.errors import exceptions
-from warre_blazar.openstack import freepool, holders, host_trees, nova, placement, trusts
+from warre_blazar.openstack import (
+    device_traits,
+    freepool,
+    holders,
+    host_trees,
+    nova,
+    placement,
+    trusts,
+)
 from warre_blazar.services.hosts import room_taken
 
 T = TypeVar("T")
@@ -155,6 +163,7 @@ def _placement(
         placement.providers(every),
         trees,
         holders.taken(registered),
+        device_traits.of_reservations(),
     )
 
 

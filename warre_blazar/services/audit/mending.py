@@ -22,7 +22,7 @@ from warre_blazar.domain.running import backing_names, lease_states
 from warre_blazar.domain.running.holders import Holder, HolderKind
 from warre_blazar.domain.running.lease_states import Action
 from warre_blazar.errors import exceptions
-from warre_blazar.openstack import freepool, nova, trusts
+from warre_blazar.openstack import device_traits, freepool, nova, trusts
 from warre_blazar.services.audit import looking
 from warre_blazar.services.hosts import host_refresh, room_taken
 from warre_blazar.services.running import backing, repair
@@ -179,6 +179,8 @@ class Mender:
         self._note(reservation_id, nova_flavor)
         backing.remove_hidden_servers(reservation_id)
         backing.remove(reservation_id, self.server_patience)
+        # A note that was made just now doesn't know of a trait.
+        device_traits.remove(backing_names.resource_class(reservation_id))
 
     def _note(self, reservation_id: str, nova_flavor: str | None = None) -> None:
         """Write that a reservation's backing is to be removed, even if it has no note.

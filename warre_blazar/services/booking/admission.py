@@ -31,6 +31,7 @@ from warre_blazar.domain.booking.constraints import Case
 from warre_blazar.domain.booking.labels import NO_LABELS, Labels
 from warre_blazar.domain.booking.quota import Amount
 from warre_blazar.domain.flavors.flavor import Flavor
+from warre_blazar.domain.hosts import device_traits
 from warre_blazar.domain.running import backing_names
 from warre_blazar.domain.series.series import SeriesWork
 from warre_blazar.errors import exceptions
@@ -232,8 +233,10 @@ def _write(db: Session, reservation_id: str, decision: BookingDecision) -> str:
         affinity=request.affinity,
         nova_flavor=nova_flavor,
     )
-    allocations.allocate(db, reservation_id, place.chosen)
-    backings.insert(db, reservation_id, request.project_id, request.now, nova_flavor)
+    allocations.allocate(db, reservation_id, place.chosen, place.places)
+    place.settle_moved(db, request.conditions)
+    told = device_traits.told_groups(flavor.shape.extra_specs, place.matching)
+    backings.insert(db, reservation_id, request.project_id, request.now, nova_flavor, told=told)
     return resource_id
 
 

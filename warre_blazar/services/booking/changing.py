@@ -159,7 +159,8 @@ def _move(change: ProposedChange, quota: Quota | None) -> None:
         if outcome.standing:
             generations.increase_project(db, reservation.project_id, outcome.standing.generation)
         relocation.claim(db, place.flavor, place.hosts, place.placed_again)
-        _write_place(db, reservation, place.chosen, change.conditions.user_id)
+        _write_place(db, reservation, place.chosen, change.conditions.user_id, place.places)
+        place.settle_moved(db, change.conditions)
 
 
 def foresee(
@@ -219,14 +220,19 @@ def _busy(reservation: Reservation) -> exceptions.InvalidState:
 
 
 def _write_place(
-    db: Session, reservation: Reservation, chosen: Mapping[str, int], user_id: str | None
+    db: Session,
+    reservation: Reservation,
+    chosen: Mapping[str, int],
+    user_id: str | None,
+    places: placing.PlacesByHost = placing.NO_NEW_PLACES,
 ) -> None:
     """Write the hosts and the number of instances of a changed reservation.
 
     :param chosen: instances by host id.
+    :param places: the new places of instances. Instances that aren't listed keep theirs.
     :param user_id: the user who changes the reservation.
     """
-    relocation.write_hosts(db, reservation.reservation_id, reservation.shape, chosen)
+    relocation.write_hosts(db, reservation.reservation_id, reservation.shape, chosen, places)
     count = sum(chosen.values())
     if count != reservation.instance_count:
         now = timeutils.utcnow()

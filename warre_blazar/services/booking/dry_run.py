@@ -156,8 +156,7 @@ def change(
 
 def _foreseen(case: _Decided, conditions: BookingConditions, now: datetime.datetime) -> Foreseen:
     free = _free(case, conditions, now)
-    with searches.logged(f"free slots for {case.count} of flavor {case.flavor.name}"):
-        found = free.find()
+    found = free.find()
     wanted = case.span
     has_next = case.is_of_booking and wanted.start < wanted.end
     return Foreseen(
@@ -218,8 +217,7 @@ def next_starts(
     )
     with session.reader() as db, searches.uncollected():
         flavor = free_slots.visible_flavor(db, question)
-        with free_slots.logged(flavor, question):
-            found = free_slots.read(db, flavor, question).find()
+        found = free_slots.read(db, flavor, question).find()
     return [found.first(span) if error.code in verdict.CODES else None for span, error in refused]
 
 

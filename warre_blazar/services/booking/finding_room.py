@@ -17,6 +17,7 @@ from warre_blazar.domain.booking.reservation import Reservation
 from warre_blazar.domain.flavors.flavor import Flavor, Shape
 from warre_blazar.domain.hosts import placing
 from warre_blazar.domain.hosts.bookable_host import BookableHost
+from warre_blazar.domain.hosts.host_devices import Kept, places_of
 from warre_blazar.errors import exceptions
 from warre_blazar.services import searches
 from warre_blazar.services.moves import making_room
@@ -63,8 +64,26 @@ class Place:
     chosen: dict[str, int]
     #: True if any host gets more or fewer instances of the reservation than it has now.
     elsewhere: bool
+    #: All hosts that match the flavor.
+    matching: Sequence[BookableHost]
     #: The reservations that get other hosts to make room for the booking.
     placed_again: tuple[PlacedAgain, ...] = ()
+    #: The places of the instances on the providers of their hosts. None: they are settled once
+    #: other reservations have been moved.
+    choice: placing.Choice | None = None
+
+    @property
+    def places(self) -> placing.PlacesByHost:
+        """The places of the instances on the providers of their hosts."""
+        return self.choice.places if self.choice else placing.NO_NEW_PLACES
+
+    def settle_moved(self, db: Session, conditions: BookingConditions) -> None:
+        """Write the places of instances, if reservations were moved to make room.
+
+        Call this when all instances have their hosts.
+        """
+        if self.placed_again:
+            allocations.settle(db, self.hosts, conditions.cleaning, conditions.device_rules)
 
 
 def booked_by(
@@ -114,6 +133,7 @@ class Room:
             placing.around(self._window).hull(self._held_window or self._window),
             cleaning,
             conditions.device_rules,
+            [need.shape.request],
         )
         self._claims = booked.claims
         self._matching = booked.hosts
@@ -130,12 +150,11 @@ class Room:
         count, shape = self._need.count, self._need.shape
         refusals: list[exceptions.WarreError] = []
         if not any(host.when_empty(shape.request) for host in self._matching):
-            need, matching = self._need, len(self._matching)
-            refusals.append(
-                supply.no_host_matches(self._db, shape, need.project_id, count, matching)
-            )
+            need, number = self._need, len(self._matching)
+            refusals.append(supply.no_host_matches(self._db, shape, need.project_id, count, number))
         refusals += self._over_slots()
-        chosen, room = self._choose(count)
+        choice = self._choose(count)
+        chosen, room = choice.chosen, choice.count
         # Instances of a reservation that has begun can't go to other hosts, even if they have room.
         leaves = bool(self._present and self._present.stays and chosen != self._present.hosts)
         if (room < count or leaves) and not refusals and (place := self._after_placing_again()):
@@ -148,7 +167,9 @@ class Room:
             return None, refusals
         preferred = self._present.hosts if self._present else {}
         chosen_hosts = [host for host in self._candidates() if host.id in chosen]
-        return Place(self._flavor, chosen_hosts, chosen, elsewhere=chosen != preferred), []
+        elsewhere = chosen != preferred
+        of_flavor, matching = self._flavor, self._matching
+        return Place(of_flavor, chosen_hosts, chosen, elsewhere, matching, choice=choice), []
 
     def _after_placing_again(self) -> Place | None:
         """Find hosts for the booking by placing other reservations again."""
@@ -159,7 +180,8 @@ class Room:
         if made is None:
             return None
         elsewhere = made.chosen != (present.hosts if present else {})
-        return Place(self._flavor, made.hosts, made.chosen, elsewhere, made.placed_again)
+        of_flavor, matching = self._flavor, self._matching
+        return Place(of_flavor, made.hosts, made.chosen, elsewhere, matching, made.placed_again)
 
     @searches.uncollected()
     def most(self) -> int:
@@ -171,14 +193,14 @@ class Room:
         if free <= 0:
             return 0
         if self._present is None or not self._present.stays:
-            most = self._choose(free)[1]
+            most = self._choose(free).count
             if most >= free or not self._conditions.moves:
                 return most
             own = self._own.reservation_id if self._own else None
             wanted, among = self._wanted(free), self._ids
             return making_room.most(self._db, wanted, among, self._conditions, own=own, most=most)
         held = self._present.hosts
-        chosen, _ = self._choose(min(free, sum(held.values())))
+        chosen = self._choose(min(free, sum(held.values()))).chosen
         return sum(min(chosen.get(host_id, 0), n) for host_id, n in held.items())
 
     @property
@@ -194,18 +216,8 @@ class Room:
             return self._matching
         return [host.without(self._own.reservation_id) for host in self._matching]
 
-    def _choose(self, count: int) -> tuple[dict[str, int], int]:
-        """Choose hosts for instances, as ``placing.choose`` does."""
-        conditions, wanted = self._conditions, self._wanted(count)
-        complete = functools.partial(
-            allocations.complete,
-            self._db,
-            cleaning=conditions.cleaning,
-            device_rules=conditions.device_rules,
-            without=self._own.reservation_id if self._own else None,
-        )
-        with searches.logged(f"{count} of flavor {self._flavor.name}"):
-            return placing.choose(self._candidates(), wanted, complete)
+    def _choose(self, count: int) -> placing.Choice:
+        return placing.Choice(self._candidates(), self._wanted(count))
 
     def _wanted(self, count: int) -> placing.Wanted:
         return placing.Wanted(
@@ -215,7 +227,20 @@ class Room:
             self._held_window,
             self._present.hosts if self._present else {},
             placing.Packing(self._conditions.spread, self._need.affinity),
+            self._kept,
         )
+
+    @functools.cached_property
+    def _kept(self) -> Mapping[str, Kept]:
+        """The places that the reservation that is to change has now."""
+        if self._present is None or self._own is None:
+            return {}
+        own, request = self._own.reservation_id, self._need.shape.request
+        return {
+            host.id: Kept(places_of(host.holdings, own), must_stay=self._present.stays)
+            for host in self._matching
+            if host.id in self._present.hosts and host.is_contested(request)
+        }
 
     def _over_slots(self) -> list[exceptions.WarreError]:
         """Why the flavor has too few free slots for the booking. Empty: it has enough."""

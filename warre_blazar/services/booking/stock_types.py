@@ -5,7 +5,6 @@ by the same generations.
 """
 
 import dataclasses
-import functools
 from collections.abc import Collection, Mapping
 
 from sqlalchemy.orm import Session
@@ -52,7 +51,7 @@ def choose(
     else:
         packing = placing.Packing(conditions.spread, need.affinity)
         wanted = placing.Wanted(need.request, need.count, window, preferred=held, packing=packing)
-        chosen, _ = placing.choose(candidates, wanted, _completing(db, need, conditions))
+        chosen, _ = placing.choose(candidates, wanted)
     if claiming:
         generations.increase_hosts(db, [host for host in candidates if host.id in chosen])
     return chosen
@@ -78,7 +77,7 @@ def fitting(
         rooms = dict.fromkeys(free, 1)
     else:
         wanted = placing.Wanted(need.request, need.count, window, preferred=present)
-        rooms, _ = placing.choose(candidates, wanted, _completing(db, need, conditions))
+        rooms, _ = placing.choose(candidates, wanted)
     generations.increase_hosts(db, candidates)
     return {host_id: min(count, rooms.get(host_id, 0)) for host_id, count in present.items()}
 
@@ -97,15 +96,3 @@ def _candidates(db: Session, need: HostNeed, conditions: BookingConditions) -> l
         and (need.request is None or host.has_traits(need.request))
     ]
     return [host.without(need.own) for host in matching] if need.own else matching
-
-
-def _completing(
-    db: Session, need: HostNeed, conditions: BookingConditions
-) -> "functools.partial[list[BookableHost]]":
-    return functools.partial(
-        allocations.complete,
-        db,
-        cleaning=conditions.cleaning,
-        device_rules=conditions.device_rules,
-        without=need.own,
-    )

@@ -128,14 +128,26 @@ def _unknown_property(name: str, known: Iterable[str]) -> Said:
 
 def shared_devices(flavor: Flavor) -> list[Said]:
     """Doubts about other active flavors that take devices of the same hosts in other amounts."""
-    if not flavor.shape.extra_specs:
-        return []
+    return [
+        warnings.DEVICES_SHARED(flavor=name, classes=classes)
+        for name, classes in unlike_flavors(flavor.shape, flavor.id).items()
+    ]
+
+
+def unlike_flavors(shape: Shape, flavor_id: str | None) -> dict[str, list[str]]:
+    """The other active flavors that take devices of the same hosts in other ways.
+
+    :param flavor_id: the flavor that has the shape. None: it has no id yet.
+    :returns: the resource classes of the devices, by the other flavor's name.
+    """
+    if not shape.extra_specs:
+        return {}
     new_hosts.read()
     with session.reader() as db:
         hosts = reservable_hosts.empty(db)
-        others = [f for f in flavors.every(db) if f.active and f.id != flavor.id]
-    return [
-        warnings.DEVICES_SHARED(flavor=other.name, classes=classes)
+        others = [f for f in flavors.every(db) if f.active and f.id != flavor_id]
+    return {
+        other.name: classes
         for other in others
-        if (classes := capacity.count_devices_unlike(hosts, flavor.shape, other.shape))
-    ]
+        if (classes := capacity.count_devices_unlike(hosts, shape, other.shape))
+    }

@@ -76,6 +76,22 @@ def _check_boots(shape: Shape) -> tuple[Said, ...]:
     return verdict.doubts
 
 
+def _check_devices(shape: Shape, flavor: Flavor | None = None) -> None:
+    """Refuse a shape whose servers may take devices that servers of another flavor need.
+
+    What the flavor has in common with other flavors already is left as it is.
+
+    :param flavor: the flavor that is to get the shape. None: a new one.
+    """
+    flavor_id = flavor.id if flavor else None
+    before = bootable.unlike_flavors(flavor.shape, flavor_id) if flavor and flavor.active else {}
+    for name, classes in bootable.unlike_flavors(shape, flavor_id).items():
+        if new := sorted(set(classes) - set(before.get(name, ()))):
+            raise exceptions.InvalidField(
+                "extra_specs", texts.extra_specs.DEVICES_SHARED(flavor=name, classes=new)
+            )
+
+
 def _check_cpus(vcpu: int, extra_specs: Mapping[str, str]) -> None:
     """Check that extra specs agree with the flavor's number of virtual CPUs."""
     try:
@@ -124,6 +140,7 @@ def create(
     _check_period(values["start"], values["end"])
     _check_cpus(values["vcpu"], values["extra_specs"])
     doubts = _check_boots(flavors.shape_of(columns))
+    _check_devices(flavors.shape_of(columns))
     flavor_id = flavor_id or uuidutils.generate_uuid()
 
     def write() -> Written:
@@ -233,7 +250,10 @@ def update(
     shape = flavor.shape
     columns = _checked(values, shape.vcpu, device_rules)
     is_of_boots = "extra_specs" in values
-    doubts = _check_boots(flavors.shape_of({**vars(shape), **columns})) if is_of_boots else ()
+    after = flavors.shape_of({**vars(shape), **columns})
+    doubts = _check_boots(after) if is_of_boots else ()
+    if is_of_boots or (values.get("active") and not flavor.active):
+        _check_devices(after, flavor)
 
     def write() -> Written:
         flavor = _write(ref, values, columns, shown)

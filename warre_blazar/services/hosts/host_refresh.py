@@ -120,10 +120,11 @@ def refresh(ids: Collection[str] | None = None, tell: Tell = _tell_nobody) -> Re
     return result
 
 
-def refresh_settling(tell: Tell = _tell_nobody) -> None:
+def refresh_settling(tell: Tell = _tell_nobody) -> bool:
     """Read the hosts that nobody has read yet, that are settling, or that may have left Nova.
 
     :param tell: the same as for ``refresh``.
+    :returns: whether there were any.
     :raises oslo_db.exception.DBError: the database is unavailable.
     """
     with session.reader() as db:
@@ -132,6 +133,7 @@ def refresh_settling(tell: Tell = _tell_nobody) -> None:
         ids += host_marks.missing(db)
     if ids:
         refresh(ids, tell)
+    return bool(ids)
 
 
 def _read(

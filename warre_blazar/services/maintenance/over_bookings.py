@@ -248,7 +248,8 @@ def _postponed(
             return None, "its new time would need more quota"
         relocation.claim(db, place.flavor, place.hosts, place.placed_again)
         reservation_id, shape = reservation.reservation_id, reservation.shape
-        relocation.write_hosts(db, reservation_id, shape, place.chosen)
+        relocation.write_hosts(db, reservation_id, shape, place.chosen, place.places)
+        place.settle_moved(db, over.conditions)
         backings.half_close(db, reservation.reservation_id)
         _reschedule(db, reservation, lease, span, over)
         return span, None

@@ -206,7 +206,7 @@ def _held(reservable: Sequence[BookableHost]) -> Mapping[str, _Held]:
     held: dict[str, _Held] = {}
     for host in reservable:
         host_id = host.id
-        for reservation_id, span, _ in host.holdings:
+        for reservation_id, span, *_ in host.holdings:
             there = held.get(reservation_id)
             if there is None:
                 held[reservation_id] = _Held(span, {host_id: 1})

@@ -12,7 +12,6 @@ a host (``making_room``), and moves them in the transaction that books (``claim`
 import dataclasses
 import datetime
 import enum
-import functools
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -34,6 +33,7 @@ from warre_blazar.domain.booking.reservation import Reservation
 from warre_blazar.domain.flavors.flavor import Flavor, Shape
 from warre_blazar.domain.hosts import placing
 from warre_blazar.domain.hosts.bookable_host import BookableHost
+from warre_blazar.domain.hosts.placing import NO_NEW_PLACES, PlacesByHost
 from warre_blazar.domain.messages import notices
 from warre_blazar.domain.messages.notices import News
 from warre_blazar.domain.records.changes import (
@@ -154,12 +154,19 @@ def claim(
     LOG.info("%s reservations were moved to make room for another", len(placed_again))
 
 
-def write_hosts(db: Session, reservation_id: str, shape: Shape, chosen: Mapping[str, int]) -> None:
+def write_hosts(
+    db: Session,
+    reservation_id: str,
+    shape: Shape,
+    chosen: Mapping[str, int],
+    places: PlacesByHost = NO_NEW_PLACES,
+) -> None:
     """Write a reservation's hosts, which the caller has claimed.
 
     :param chosen: instances by host id.
+    :param places: the new places of instances. Instances that aren't listed keep theirs.
     """
-    allocations.reallocate(db, reservation_id, chosen)
+    allocations.reallocate(db, reservation_id, chosen, places)
     instance_reservations.set_amounts(db, reservation_id, shape, chosen)
 
 
@@ -210,6 +217,7 @@ def relocate(
             _write_flags(db, case, flags)
         if place.chosen:
             _write_moved(db, case, chosen, why)
+            allocations.settle(db, place.hosts, conditions.cleaning, conditions.device_rules)
         is_news = flags.missing_resources != case.flags.missing_resources
         return dataclasses.replace(_result(case, place), is_news=is_news)
 
@@ -313,6 +321,7 @@ def _elsewhere(
         placing.around(first).hull(last),
         conditions.cleaning,
         conditions.device_rules,
+        [reservation.shape.request],
     )
     # If the affinity is false, each instance needs a host of its own. So all present hosts are
     # avoided.
@@ -329,13 +338,7 @@ def _elsewhere(
         also=last,
         packing=placing.Packing(conditions.spread, reservation.affinity),
     )
-    complete = functools.partial(
-        allocations.complete,
-        db,
-        cleaning=conditions.cleaning,
-        device_rules=conditions.device_rules,
-    )
-    chosen, room = placing.choose(candidates, wanted, complete)
+    chosen, room = placing.choose(candidates, wanted)
     if room < count:
         among, stays = frozenset(h.id for h in candidates), reservation.reservation_id
         made = making_room.find(db, wanted, conditions, among, stays=stays)

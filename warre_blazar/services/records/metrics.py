@@ -161,7 +161,9 @@ class _Bookings:
         for host in (*bookable, *closed):
             # Computed once here, and kept by all copies of the host.
             _ = host.tree
-        booked = allocations.everything(db, list(self._minutes.values()), cleaning, rules)
+        booked = allocations.everything(
+            db, (*bookable, *closed), list(self._minutes.values()), cleaning, rules
+        )
         self._claims = booked.claims
         #: All hosts, sorted by name, with what is booked on them.
         self.hosts = sorted(
@@ -175,9 +177,8 @@ class _Bookings:
             flavor.id: {host.id for host in cleaned if host.matches(flavor.shape, None)}
             for flavor in offered
         }
-        complete = self._contested(db, cleaned, offered, rules)
         self._rooms = {
-            days: placing.Rooms(cleaned, complete, minute.padded(cleaning))
+            days: placing.Rooms(cleaned, minute.padded(cleaning))
             for days, minute in self._minutes.items()
         }
 
@@ -191,20 +192,6 @@ class _Bookings:
                 for holding in host.holdings
             ]
         )
-
-    def _contested(
-        self, db: Session, found: Sequence[BookableHost], offered: Sequence[Flavor], rules: Rules
-    ) -> dict[str, BookableHost]:
-        """The hosts where instances may have to stay on their providers, by id.
-
-        They have everything that is booked on them, however late it begins.
-        """
-        requests = {flavor.shape.request for flavor in offered}
-        contested = [host for host in found if any(map(host.is_contested, requests))]
-        if not contested:
-            return {}
-        complete = allocations.complete(db, contested, cleaning=self._cleaning, device_rules=rules)
-        return {host.id: host for host in complete}
 
     def use(self, flavor: Flavor, windows: Sequence[Span], days: int) -> SlotUse:
         """How the slots of a flavor are used some days from now.

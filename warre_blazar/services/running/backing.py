@@ -48,7 +48,7 @@ from warre_blazar.domain.running.wanted import (
     wanted,
 )
 from warre_blazar.errors import exceptions
-from warre_blazar.openstack import nova, placement
+from warre_blazar.openstack import device_traits, nova, placement
 from warre_blazar.services.messages import notifications
 from warre_blazar.services.running import preemptible, room
 
@@ -154,6 +154,9 @@ _CALLS: dict[Do, Callable[..., None]] = {
     Do.CLOSE_OFFERS: placement.close_offers,
     Do.KEEP_HOSTS: nova.keep_hosts,
     Do.GRANT: nova.grant,
+    Do.REMOVE_TRAIT: device_traits.remove,
+    Do.GIVE_TRAIT: device_traits.give,
+    Do.TAKE_TRAIT: device_traits.take,
 }
 #: Steps that don't depend on each other.
 _SIDE_BY_SIDE = (Do.ADD_HOSTS, Do.OFFER)

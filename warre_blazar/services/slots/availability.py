@@ -44,9 +44,8 @@ def find(question: Question, choice: FlavorChoice, part: datetime.timedelta) -> 
     parts = list(_parts(question, part))
     found = []
     for flavor in chosen:
-        with searches.logged(f"how many of flavor {flavor.name} are free"):
-            free = FreeTime(flavor, question, read)
-            counted = FreeInstances(flavor, [(span, free.most(span)) for span in parts])
+        free = FreeTime(flavor, question, read)
+        counted = FreeInstances(flavor, [(span, free.most(span)) for span in parts])
         if any(count >= question.count for _, count in counted.parts):
             found.append(counted)
     return found

@@ -77,7 +77,6 @@ def find(
             used = stored_quotas.usage(db, project_id, rule.types, growing) + own
             quota = Quota(allowed, used, own)
         free = free_slots.read(db, flavor, question, quota)
-    with searches.logged(f"an extension of reservation {reservation.id}"):
-        end, stop = free.latest_end(span.start)
-        why = stop.error(question.window, reservation.instance_count) if stop else None
+    end, stop = free.latest_end(span.start)
+    why = stop.error(question.window, reservation.instance_count) if stop else None
     return PossibleExtension(max(end, span.end), why)

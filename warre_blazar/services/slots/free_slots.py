@@ -3,7 +3,6 @@
 import dataclasses
 import datetime
 from collections.abc import Collection, Sequence
-from contextlib import AbstractContextManager
 
 from sqlalchemy.orm import Session
 
@@ -77,15 +76,14 @@ def why_none(question: Question) -> NotFree | None:
         later = dataclasses.replace(question, window=Span(window.start, window.end + ahead))
         found = supply.of_flavor(db, flavor, later, later.future)
         free = FreeTime(flavor, later, found)
-        with logged(flavor, question):
-            blamed = free.find(within=window).blamed
-            if blamed is None:
-                return None
-            why = free.why(blamed, window)
-            if why.code in verdict.FINAL:
-                return NotFree(_about_hosts(db, flavor, question, why), None, None)
-            shorter = free.find(least=times.NO_TIME, within=window).spans
-            following = free.spans()
+        blamed = free.find(within=window).blamed
+        if blamed is None:
+            return None
+        why = free.why(blamed, window)
+        if why.code in verdict.FINAL:
+            return NotFree(_about_hosts(db, flavor, question, why), None, None)
+        shorter = free.find(least=times.NO_TIME, within=window).spans
+        following = free.spans()
         is_closed = isinstance(why, exceptions.InMaintenance)
         closing = maintenance.closing_flavor(db, flavor.id, window) if is_closed else ()
     longest = max(shorter, key=lambda span: span.end - span.start, default=None)
@@ -122,8 +120,3 @@ def read(db: Session, flavor: Flavor, question: Question, quota: Quota | None = 
     span = free_time.bookable(flavor, question)
     found = supply.of_flavor(db, flavor, question, span) if span else free_time.NOTHING
     return FreeTime(flavor, question, found, quota)
-
-
-def logged(flavor: Flavor, question: Question) -> AbstractContextManager[None]:
-    """Bound the searches for devices while free slots of a flavor are computed."""
-    return searches.logged(f"free slots for {question.count} of flavor {flavor.name}")

@@ -73,13 +73,12 @@ def find(question: Question, choice: FlavorChoice, rule: Rule, limit: int | None
     missing, longest = [], []
     for flavor in listed:
         search = offers.OfferSearch(flavor, question, read, quota)
-        with searches.logged(f"offers of {question.count} of flavor {flavor.name}"):
-            of_flavor = search.offers()
-            found += of_flavor
-            if of_flavor:
-                longest.append(max(of_flavor, key=lambda offer: offer.longest))
-            else:
-                missing.append(search.missing())
+        of_flavor = search.offers()
+        found += of_flavor
+        if of_flavor:
+            longest.append(max(of_flavor, key=lambda offer: offer.longest))
+        else:
+            missing.append(search.missing())
     found.sort(key=lambda offer: (offer.span.start, offer.flavor.name, offer.flavor.id))
     return Found(found[:limit], len(found), missing, longest)
 

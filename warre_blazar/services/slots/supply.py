@@ -5,13 +5,12 @@ from collections.abc import Sequence
 from sqlalchemy.orm import Session
 
 from warre_blazar import times
-from warre_blazar.db import flavors, maintenance
+from warre_blazar.db import maintenance
 from warre_blazar.db.booking import booking_terms
 from warre_blazar.db.hosts import allocations, reservable_hosts
 from warre_blazar.domain.booking import constraints
 from warre_blazar.domain.flavors import capacity
 from warre_blazar.domain.flavors.flavor import Flavor, Shape
-from warre_blazar.domain.flavors.request_groups import PlacementRequest
 from warre_blazar.domain.hosts.bookable_host import BookableHost
 from warre_blazar.domain.slots.free_time import Question, Supply
 from warre_blazar.domain.timeline import Span
@@ -29,16 +28,19 @@ def of_flavor(db: Session, flavor: Flavor, question: Question, span: Span) -> Su
     own = question.own
     shape = own.reservation.shape if own else flavor.shape
     staying = (own.staying if own else None) or ()
+    # A reservation that is to change needs its devices at its present time too.
+    near = span.hull(own.reservation.span) if own else span
     booked = allocations.booked_hosts(
         db,
         flavor.id,
         lambda host: host.id in staying or host.matches(shape, question.project_id),
-        span.padded(question.cleaning),
+        near.padded(question.cleaning),
         question.cleaning,
         question.device_rules,
+        [shape.request],
     )
     return Supply(
-        _completed(db, [shape.request], booked.hosts, question),
+        booked.hosts,
         {flavor.id: booked.claims},
         {flavor.id: maintenance.closing(db, flavor.id, span)},
         _booked(db, [flavor], question, span),
@@ -56,9 +58,8 @@ def of_flavors(db: Session, offered: Sequence[Flavor], question: Question, span:
     found, claims = allocations.all_reservable_with_claims(
         db, span.padded(question.cleaning), question.cleaning, question.device_rules
     )
-    requests = list({flavor.shape.request: None for flavor in offered})
     return Supply(
-        _completed(db, requests, found, question),
+        found,
         claims,
         maintenance.closing_each(db, span),
         _booked(db, offered, question, span),
@@ -111,31 +112,3 @@ def _booked(
     near = constraints.with_gap(span, gap)
     ids = [flavor.id for flavor in limited]
     return booking_terms.of_project(db, question.project_id, ids, near)
-
-
-def _completed(
-    db: Session,
-    requests: Sequence[PlacementRequest],
-    found: Sequence[BookableHost],
-    question: Question,
-) -> list[BookableHost]:
-    """Read everything that is booked on those hosts where instances must stay on their providers.
-
-    Whether they must depends on what else is on the hosts. That is what was found on them, and what
-    the other flavors offer.
-
-    :param requests: the requests of the instances that are to be booked.
-    """
-    # Hosts that are alike share a tree. Whether a request is contested depends on the tree only.
-    kinds = {host.tree: host for host in found}
-    by_kind = {tree: [*filter(host.is_contested, requests)] for tree, host in kinds.items()}
-    contested = [(host, request) for host in found for request in by_kind[host.tree]]
-    if not contested:
-        return list(found)
-    offered = [other.shape.request for other in flavors.every(db)]
-    staying = {host.id: host for host, request in contested if host.must_stay(request, offered)}
-    complete = allocations.complete(
-        db, staying.values(), cleaning=question.cleaning, device_rules=question.device_rules
-    )
-    by_id = {host.id: host for host in complete}
-    return [by_id.get(host.id, host) for host in found]

@@ -1,5 +1,7 @@
 """What Nova asks Placement for when it boots a server, by the extra specs of its flavor."""
 
+import dataclasses
+
 import pytest
 
 from tests.unit.domain.shapes import shape
@@ -184,17 +186,22 @@ def test_groups_with_a_suffix_have_their_own_amounts_and_traits():
     assert request == PlacementRequest.of(
         Group.of({**PLAIN, "VGPU": 1}, ["HW_GPU"]),
         [
-            Group.of({"NET_BW_EGR_KILOBIT_PER_SEC": 1000}),
-            Group.of({"CUSTOM_FPGA": 2}, ["CUSTOM_FAST"], ["CUSTOM_OLD"]),
+            by_specs(Group.of({"NET_BW_EGR_KILOBIT_PER_SEC": 1000})),
+            by_specs(Group.of({"CUSTOM_FPGA": 2}, ["CUSTOM_FAST"], ["CUSTOM_OLD"])),
         ],
         isolate=True,
     )
 
 
+def by_specs(group: Group) -> Group:
+    """The group, as extra specs name it."""
+    return dataclasses.replace(group, by_specs=True)
+
+
 def test_an_amount_in_any_group_stands_for_the_size():
     request = asked({"resources1:VCPU": "2", "resources2:DISK_GB": "0", "group_policy": "none"})
     assert dict(request.unsuffixed.resources) == {"MEMORY_MB": 8192}
-    assert request.suffixed == (Group.of({"VCPU": 2}),)
+    assert request.suffixed == (by_specs(Group.of({"VCPU": 2})),)
 
 
 def test_devices_are_groups_of_one_each():

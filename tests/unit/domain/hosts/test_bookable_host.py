@@ -152,7 +152,7 @@ def test_room_is_the_most_that_overfills_no_minute(hosts, wanted, window):
 @given(many_hosts(), shapes, windows)
 def test_levels_are_the_room_of_every_minute(hosts, wanted, window):
     for one in hosts:
-        levels = one.levels(wanted.request, window)
+        levels = one.levels(wanted.request, window, 10**6)
         assert levels.steps[0][0] == window.start
         assert levels.steps[-1][0] < window.end
         for minute in minutes(window):

@@ -46,7 +46,7 @@ def test_closed_host_has_no_room_during_its_window(host: BookableHost):
 
 @given(st.lists(hosts(), max_size=6, unique_by=lambda host: host.id), st.integers(0, 20))
 def test_room_is_the_sum_of_the_rooms(found: list[BookableHost], most: int):
-    rooms = placing.Rooms(found, {}, WINDOW)
+    rooms = placing.Rooms(found, WINDOW)
     among = {host.id for host in found[1:]}
     for request in REQUESTS:
         each = [host.room(request, WINDOW) for host in found if host.id in among]

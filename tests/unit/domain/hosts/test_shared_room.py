@@ -107,7 +107,7 @@ def test_shapes_that_the_same_hosts_match_share_a_group():
 def test_devices_are_counted_for_each_host_by_itself():
     """Only one of the two hosts has its devices free, at other times than its vCPUs."""
     root = Provider("r", "r", None, {"VCPU": Inventory(4)}, frozenset())
-    cards = [Provider(n, n, "r", {"CUSTOM_GPU": Inventory(1)}, frozenset()) for n in "ab"]
+    cards = [Provider(n, n, "r", {"CUSTOM_GPU": Inventory(1)}, frozenset({n})) for n in "AB"]
     asked = dataclasses.replace(
         SHAPES[0],
         memory_mb=0,
@@ -118,7 +118,7 @@ def test_devices_are_counted_for_each_host_by_itself():
         host(1, providers=(root, *cards), holdings=held),
         host(2, providers=(root, *cards), holdings=held[:1]),
     ]
-    group = HostGroup(hosts)
+    group = HostGroup(each.settled() for each in hosts)
     assert group.is_contested(asked)
     free = FreeSpans(group, asked, 4, WINDOW)
     assert [len(minutes(s)) for s in free.of(1)] == [LAST]

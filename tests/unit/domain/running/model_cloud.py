@@ -45,6 +45,15 @@ class ModelCloud:
     def _remove_class(self, name: str) -> None:
         self._set(resource_class=None, inventories={})
 
+    def _give_trait(self, name: str, provider_ids: Iterable[str]) -> None:
+        self._set(trait=name, carriers=self.backing.carriers.union(provider_ids))
+
+    def _take_trait(self, name: str, keep: frozenset[str]) -> None:
+        self._set(carriers=self.backing.carriers & keep)
+
+    def _remove_trait(self, name: str) -> None:
+        self._set(trait=None, carriers=frozenset())
+
     @property
     def _aggregate(self) -> NovaAggregate:
         if self.backing.aggregate is None:

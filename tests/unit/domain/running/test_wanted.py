@@ -30,7 +30,9 @@ from warre_blazar.domain.running.wanted import (
 
 ID = "11111111-2222-4333-8444-555555555555"
 SHAPE = shapes.shape(extra_specs={"hw:a": "1", "ssd": "true"})
-NOTE = Note(ID, "ours", 7, Phase.MADE, "a-flavor", SHAPE)
+#: Its Nova flavor requires its trait in a group.
+NOTE = Note(ID, "ours", 7, Phase.MADE, "a-flavor", SHAPE, told={"1": ["VGPU"]})
+TRAIT = backing_names.resource_class(ID)
 NAMES = "abcd"
 
 
@@ -42,8 +44,14 @@ def test_aggregate_of_a_project_that_has_become_confined_gets_other_metadata():
     assert steps(noted(made), wanted(made, (), Moment.SOON)) == []
 
 
+def use(name: str, instances: int) -> HostUse:
+    """Instances on a host, of which each has a device."""
+    gpus = frozenset(f"gpu-{name}-{number}" for number in range(instances))
+    return HostUse(name, name, f"{name}.example", instances, carriers=gpus)
+
+
 hosts = st.dictionaries(st.sampled_from(NAMES), st.integers(1, 3), max_size=3).map(
-    lambda held: [HostUse(name, name, f"{name}.example", n) for name, n in sorted(held.items())]
+    lambda held: [use(name, n) for name, n in sorted(held.items())]
 )
 some_names = st.frozensets(st.sampled_from(NAMES))
 some_keys = st.dictionaries(
@@ -78,12 +86,15 @@ inventories = st.dictionaries(
 def backings(draw: st.DrawFn) -> Backing:
     """What people and failures may leave in Nova and Placement."""
     has_class = draw(st.booleans())
+    carriers = draw(st.frozensets(st.sampled_from(["gpu-a-0", "gpu-a-1", "gpu-b-0", "gpu-z-0"])))
     return Backing(
         flavor=draw(st.none() | flavors),
         aggregate=draw(st.none() | aggregates),
         resource_class=backing_names.resource_class(ID) if has_class else None,
         inventories=draw(inventories) if has_class else {},
         servers=draw(st.frozensets(st.sampled_from(["s1", "s2"]))),
+        trait=TRAIT if carriers or draw(st.booleans()) else None,
+        carriers=carriers,
     )
 
 
@@ -104,7 +115,10 @@ def bare(backing: Backing, like: Backing) -> Backing:
         metadata = {k: v for k, v in aggregate.metadata.items() if k in keys}
         aggregate = dataclasses.replace(aggregate, id=like.aggregate.id, metadata=metadata)
     servers = like.servers if like.servers is None else backing.servers
-    return dataclasses.replace(backing, flavor=flavor, aggregate=aggregate, servers=servers)
+    # If no device is to have the trait, it doesn't matter whether the trait exists.
+    trait = like.trait if like.trait and not like.carriers else backing.trait
+    parts = {"flavor": flavor, "aggregate": aggregate, "servers": servers, "trait": trait}
+    return dataclasses.replace(backing, **parts)
 
 
 def is_reached(backing: Backing, to: Backing) -> bool:
@@ -170,6 +184,12 @@ def noted_clouds(draw: st.DrawFn) -> tuple[Note, list[HostUse], Backing]:
             offered |= {p: i for p, i in most.inventories.items() if p == provider}
         offered |= {f"blazar_{name}.example": backing_names.inventory(1) for name in more}
         offered |= dict(least.inventories)
+    carriers, trait = least.carriers, None
+    if most.carriers or there.anywhere:
+        among = sorted(most.carriers | {"gpu-z-0"} if there.anywhere else most.carriers)
+        carriers |= draw(st.frozensets(st.sampled_from(among)))
+    if most.trait and (carriers or draw(st.booleans())):
+        trait = most.trait
     return (
         note,
         held,
@@ -179,6 +199,8 @@ def noted_clouds(draw: st.DrawFn) -> tuple[Note, list[HostUse], Backing]:
             most.resource_class if has_class else None,
             offered if has_class else {},
             frozenset({"server"} if flavor and flavor.projects and draw(st.booleans()) else ()),
+            trait,
+            carriers,
         ),
     )
 
@@ -217,6 +239,11 @@ def test_start_sends_no_request_about_what_was_made_ahead():
     to = between(NOTE, held, Moment.STARTING, Moment.RUNNING)
     prepared = steps(noted(NOTE, held), to)
     assert [step.do for step in prepared] == [Do.ADD_HOSTS, Do.OFFER, Do.OFFER]
+    with_devices = [use("a", 2)]
+    to = between(NOTE, with_devices, Moment.STARTING, Moment.RUNNING)
+    prepared = steps(noted(NOTE, with_devices), to)
+    assert [step.do for step in prepared] == [Do.GIVE_TRAIT, Do.ADD_HOSTS, Do.OFFER]
+    assert prepared[0].args == (TRAIT, ["gpu-a-0", "gpu-a-1"])
     there, running = (wanted(NOTE, held, m) for m in (Moment.STARTING, Moment.RUNNING))
     granted = steps(there, running)
     assert granted == [Step(Do.GRANT, ("a-flavor", "ours"))]
@@ -224,7 +251,7 @@ def test_start_sends_no_request_about_what_was_made_ahead():
 
 def test_opening_again_leaves_access_and_servers():
     """A reservation that is half open may have servers."""
-    half = dataclasses.replace(NOTE, phase=Phase.OPENING)
+    half = dataclasses.replace(NOTE, phase=Phase.OPENING, told={})
     held = [HostUse("1", "a", "a.example", 2)]
     todo = steps(noted(half, held), between(half, held, Moment.STARTING, Moment.RUNNING))
     assert [step.do for step in todo] == [Do.ADD_HOSTS, Do.OFFER, Do.CLOSE_OFFERS, Do.KEEP_HOSTS]

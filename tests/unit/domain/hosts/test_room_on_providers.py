@@ -7,20 +7,12 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from tests.unit.domain.choosing import choose
-from tests.unit.domain.clock import level_at, longest, minutes, span
-from tests.unit.domain.placement_reference import (
-    all_fit,
-    all_stay,
-    held_at,
-    host,
-    room_beside,
-    room_to_stay,
-)
+from tests.unit.domain.clock import longest, span
+from tests.unit.domain.placement_reference import all_fit, host, room_left, ways_left
 from warre_blazar.domain.flavors.request_groups import Group, PlacementRequest
 from warre_blazar.domain.hosts.holdings import Holding
 from warre_blazar.domain.hosts.placing import Packing, free_spans
 from warre_blazar.domain.hosts.providers import Inventory, Provider
-from warre_blazar.domain.timeline import Levels
 
 #: The number of examples of the profile: 30 if few, 150 if many.
 EXAMPLES = settings.default.max_examples
@@ -102,13 +94,16 @@ class Dice(random.Random):
         return span(start, end)
 
     def host(self, tree, kinds, number=1):
-        """A host with what it holds, all of which can stay where it is."""
+        """A host with what it holds, at any places where there was room for it."""
         one = host(*tree, number=number)
-        for _ in range(self.randint(0, 4)):
-            held = Holding("r", self.span(), self.choice(kinds))
-            more = one.holding([*one.holdings, held])
-            if all_stay(more.providers, more.holdings):
-                one = more
+        for reservation in range(self.randint(0, 4)):
+            held = Holding(f"r{reservation}", self.span(), self.choice(kinds))
+            ways = list(ways_left(one, held.request, held.span))
+            if ways:
+                used = self.choice(ways)
+                stored = [(p, cls, n) for (p, cls), n in used.items() if n]
+                places = one.stored_places(held.request, stored)
+                one = one.holding([*one.holdings, held._replace(places=places)])
         return one
 
 
@@ -123,18 +118,14 @@ dice = st.builds(Dice, st.integers(0, 2**64))
 
 @settings(max_examples=EXAMPLES * 2)
 @given(dice)
-def test_room_is_what_placement_allows(dice):
+def test_room_is_what_placement_finds_on_what_is_left(dice):
     tree = dice.tree()
     kinds = [dice.request(tree) for _ in range(dice.randint(1, 3))]
-    one, asked = dice.host(tree, kinds), dice.choice(kinds)
-    rooms = [room_beside(one, asked, held_at(one, m)) for m in range(LAST)]
-    swept = one.swept(asked, span(0, LAST))
-    event(f"room {max(rooms)}, held {len(one.holdings)}")
-    event(f"{len(swept.plan.columns)} columns, {len(swept.plan.searches)} searches")
-    levels = Levels(list(zip(swept.moments, swept.fitting(), strict=True)))
-    assert [level_at(levels, m) for m in minutes(span(0, LAST))] == rooms
-    assert one.room(asked, span(0, LAST)) == min(rooms)
-    assert one.when_empty(asked) == room_beside(one, asked, [])
+    one, asked, window = dice.host(tree, kinds), dice.choice(kinds), dice.span()
+    room = one.room(asked, window)
+    event(f"room {room}, held {len(one.holdings)}")
+    assert room == room_left(one, asked, window)
+    assert one.when_empty(asked) == room_left(one.holding([]), asked, window)
     # A host on which an instance fits mustn't be left out for its traits.
     assert one.has_traits(asked) or not one.when_empty(asked)
 
@@ -156,7 +147,7 @@ def test_choice_of_hosts_takes_all_that_placement_allows(dice):
         {i: n for i, n in preferred.items() if n},
         packing=packing,
     )
-    rooms = {h.id: room_to_stay(h, asked, window, count) for h in hosts}
+    rooms = {h.id: min(room_left(h, asked, window), count) for h in hosts}
     most = {
         None: sum(rooms.values()),
         True: max(rooms.values()),
@@ -186,14 +177,10 @@ def test_free_spans_are_the_longest_that_placement_allows(dice):
 
     def fits(stretch):
         part = span(stretch[0], stretch[-1] + 1)
-        throughout = [room_to_stay(h, asked, part, count) for h in hosts]
+        throughout = [room_left(h, asked, part) for h in hosts]
         if affinity:
             return max(throughout) >= count
         return sum(min(n, 1) if affinity is False else n for n in throughout) >= count
 
     found = free_spans(hosts, asked, count, window, affinity)
-    if any(h.must_stay(asked, ()) for h in hosts):
-        # Other instances might be put elsewhere to make room. That isn't tried for each span.
-        assert all(fits(minutes(one)) for one in found)
-    else:
-        assert found == longest(fits, window)
+    assert found == longest(fits, window)
