@@ -216,8 +216,22 @@ class Command(BlazarCommand):
         if isinstance(error, errors.Ambiguous) and error.things:
             first = str(error).partition("\n")[0]
             return "\n".join([first, *(f"  {self._candidate(thing)}" for thing in error.things)])
+        if isinstance(error, errors.NotFound) and error.code in ("", "flavor_not_found"):
+            said = error.detail.get("flavor") if error.code else None
+            if ref := getattr(parsed_args, "flavor", None) or said:
+                return self.unknown_flavor(ref)
         project = getattr(parsed_args, "project", None)
         return error_advice.ambiguous(error) or error_advice.text(error, self.app, project)
+
+    def unknown_flavor(self, ref: str) -> str:
+        """Return the text for a flavor that doesn't exist, with flavors of similar names."""
+        names = [flavor.name for flavor in self.v2.flavors.visible()]
+        if ref in names:  # An operator sees private flavors of other projects.
+            return f"Your project has no access to the flavor {ref!r}. An operator can grant it"
+        similar = lookup.similar(ref, names)
+        hint = f"Did you mean {', '.join(similar)}?" if similar else ""
+        hint = hint or f"See {self.name('flavor-list')} for all"
+        return f"There is no flavor {ref!r} that you may see. {hint}"
 
     def _candidate(self, thing: Reservation | Window) -> str:
         """Return a line about a reservation or window to which an ambiguous name may refer."""
@@ -238,6 +252,19 @@ class Command(BlazarCommand):
     def column(self, name: str, value: Any) -> Any:
         """Return a field of a document in the form that cliff prints."""
         return columns.formatted(time_display.field(name, value, self.where))
+
+
+class OneCommand(Command):
+    """A command on one object, which its argument names."""
+
+    #: The name of the argument, and its help text.
+    argument = ""
+    ref = ""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument(self.argument, metavar=self.argument.upper(), help=self.ref)
+        return parser
 
 
 class ListCommand(Command, lister.Lister):

@@ -3,9 +3,9 @@
 import argparse
 from typing import Any
 
-from warre_blazar.cli import base, flavor_choice, keystone_names, project_names
+from warre_blazar.cli import base, keystone_names, project_names
 from warre_blazar.cli.failure import Failure
-from warre_blazar.client import Access, errors
+from warre_blazar.client import Access
 
 _COLUMNS = ("id", "flavor", "flavor_id", "project", "project_id")
 
@@ -14,11 +14,6 @@ class _Access(base.Command):
     noun = "access"
     nouns = "accesses"
     zoned = False
-
-    def advice(self, error: errors.ClientError, parsed_args: argparse.Namespace) -> str:
-        if parsed_args.flavor is None:
-            return super().advice(error, parsed_args)
-        return flavor_choice.advice(self, error, parsed_args.flavor)
 
 
 class _OneAccess(_Access, base.ChangeCommand):

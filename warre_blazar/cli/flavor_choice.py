@@ -5,9 +5,9 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from warre_blazar.cli import arguments, base, error_advice, sizes
+from warre_blazar.cli import arguments, base, sizes
 from warre_blazar.cli.failure import Failure, WrongOptions
-from warre_blazar.client import errors, lookup
+from warre_blazar.client import errors
 from warre_blazar.client.types import Flavor, FlavorSize
 
 #: By the field of the size: its options with their metavars and readers, and what they mean.
@@ -111,7 +111,7 @@ def get(command: base.Command, ref: str) -> Flavor:
     try:
         return command.v2.flavors.get(ref)
     except errors.NotFound as error:
-        raise Failure(advice(command, error, ref)) from error
+        raise Failure(command.unknown_flavor(ref)) from error
 
 
 def check(command: base.Command, parsed_args: argparse.Namespace) -> None:
@@ -182,26 +182,3 @@ def titles(flavors: Sequence[Flavor]) -> dict[str, str]:
         flavor.id: flavor.name if names[flavor.name] == 1 else f"{flavor.name} ({flavor.id})"
         for flavor in flavors
     }
-
-
-def advice(
-    command: base.Command, error: errors.ClientError, ref: str, project: str | None = None
-) -> str:
-    """Return the text for an error of a command that has a flavor as an argument.
-
-    If the flavor doesn't exist, the text suggests flavors with similar names.
-
-    :param project: the project to book for. None: the user's own.
-    """
-    if not isinstance(error, errors.NotFound) or error.code not in ("", "flavor_not_found"):
-        return error_advice.ambiguous(error) or error_advice.text(error, command.app, project)
-    names = [f.name for f in command.v2.flavors.visible()]
-    if ref in names:  # An operator sees private flavors of other projects.
-        return f"Your project has no access to the flavor {ref!r}. An operator can grant it"
-    similar = lookup.similar(ref, names)
-    hint = (
-        f"Did you mean {', '.join(similar)}?"
-        if similar
-        else f"See {command.name('flavor-list')} for all"
-    )
-    return f"There is no flavor {ref!r} that you may see. {hint}"

@@ -70,12 +70,9 @@ def _shown(document: Document) -> Document:
 
 
 class _Flavors(base.Command):
-    noun = "flavor"
+    noun = argument = "flavor"
     nouns = "flavors"
-
-    def advice(self, error: errors.ClientError, parsed_args: argparse.Namespace) -> str:
-        ref = getattr(parsed_args, "flavor", None)
-        return flavor_choice.advice(self, error, ref) if ref else super().advice(error, parsed_args)
+    ref = "ID or name of the flavor"
 
     def warn(self, flavor: Flavor) -> None:
         """Print the API's warnings. If no host could hold an instance, print that too."""
@@ -155,12 +152,11 @@ def _bookable(documents: list[Document], *, long: bool) -> list[str]:
     return [] if all(document.get("bookable", True) for document in documents) else ["bookable"]
 
 
-class ShowFlavor(_Flavors, base.ShowCommand):
+class ShowFlavor(_Flavors, base.OneCommand, base.ShowCommand):
     """Show a flavor."""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
-        parser.add_argument("flavor", metavar="FLAVOR", help="ID or name of the flavor")
         _add_capacity(parser)
         return parser
 
@@ -199,14 +195,13 @@ class CreateFlavor(_Flavors, base.ChangeCommand, base.ShowCommand):
         return reported
 
 
-class UpdateFlavor(_Flavors, base.ChangeCommand, base.ShowCommand):
+class UpdateFlavor(_Flavors, base.OneCommand, base.ChangeCommand, base.ShowCommand):
     """Change a flavor. Existing reservations stay as they were booked."""
 
     asks = True
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
-        parser.add_argument("flavor", metavar="FLAVOR", help="ID or name of the flavor")
         flavor_fields.add_changes(parser)
         return cliff_parsers.with_fixed(parser, flavor_fields.fixed())
 
@@ -317,7 +312,7 @@ class ListFreeSlots(_Flavors, base.ListCommand):
         try:
             return self.v2.flavors.free_slots(flavor, **search)
         except errors.NotFound as error:
-            raise Failure(flavor_choice.advice(self, error, flavor)) from error
+            raise Failure(self.unknown_flavor(flavor)) from error
 
     def _tell_why(self, flavor: str, search: dict[str, Any]) -> None:
         """Print why nothing is free, and what to do. This needs another request to the API."""

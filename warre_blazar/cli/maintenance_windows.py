@@ -4,23 +4,20 @@ import argparse
 import datetime
 from typing import Any
 
-from warre_blazar.cli import arguments, base, flavor_choice, time_display, window_conflicts
+from warre_blazar.cli import arguments, base, listing, time_display, window_conflicts
 from warre_blazar.cli.failure import WrongOptions
 from warre_blazar.client import Window, errors, lookup
 from warre_blazar.client.types import Document
 from warre_blazar.fields.declaration import Use, answered
 
-_COLUMNS = [field.name for field in answered(Window) if Use.SOMETIMES not in field.use]
-_REF = "ID of the maintenance window, the start of the ID, or its note"
-
 
 class _Windows(base.Command):
     noun = "maintenance window"
     nouns = "maintenance windows"
+    argument = "window"
+    ref = "ID of the maintenance window, the start of the ID, or its note"
 
     def advice(self, error: errors.ClientError, parsed_args: argparse.Namespace) -> str:
-        if isinstance(error, errors.NotFound) and error.code == "flavor_not_found":
-            return flavor_choice.advice(self, error, str(error.detail.get("flavor", "")))
         if isinstance(error, errors.ApiError) and error.code == "window_conflict":
             return self._conflict(error)
         return super().advice(error, parsed_args)
@@ -57,20 +54,18 @@ class _Windows(base.Command):
         return [self.v2.flavors.get(ref).id for ref in refs]
 
 
-class ListWindows(_Windows, base.ListCommand):
+class ListWindows(_Windows, listing.ListObjects):
     """List maintenance windows."""
 
-    def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
-        return self.table(_COLUMNS, (_flat(w) for w in self.v2.windows.list()))
+    collection = "windows"
+    columns = tuple(f.name for f in answered(Window) if Use.SOMETIMES not in f.use)
+
+    def row(self, item: Window) -> Document:
+        return _flat(item)
 
 
-class ShowWindow(_Windows, base.ShowCommand):
+class ShowWindow(_Windows, base.OneCommand, base.ShowCommand):
     """Show a maintenance window, and the reservations of its flavors and hosts in its time."""
-
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
-        parser.add_argument("window", metavar="WINDOW", help=_REF)
-        return parser
 
     def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
         window = self.v2.windows.get(parsed_args.window)
@@ -128,14 +123,13 @@ class CreateWindow(_Windows, base.ChangeCommand, base.ShowCommand):
         return (*names, "reservations"), (*values, window_conflicts.met(self, made))
 
 
-class UpdateWindow(_Windows, base.ChangeCommand, base.ShowCommand):
+class UpdateWindow(_Windows, base.OneCommand, base.ChangeCommand, base.ShowCommand):
     """Change a maintenance window."""
 
     asks = True
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
-        parser.add_argument("window", metavar="WINDOW", help=_REF)
         arguments.add_start(
             parser,
             "new start of the window (without an end or a length, the length doesn't change)",

@@ -6,12 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from warre_blazar.cli import (
-    arguments,
-    base,
+    listing,
     project_names,
     user_names,
 )
-from warre_blazar.cli.flavor_filter import FlavorFilter
 from warre_blazar.cli.reservation_fields import BESIDE, Names, flat
 from warre_blazar.client import Reservation, errors
 from warre_blazar.fields.declaration import Use, columns, fields
@@ -21,32 +19,80 @@ _RARE = [field.name for field in fields(Reservation) if Use.RARE in field.use]
 _SORTS = ("start", "end", "created_at", "project_id", "user_id")
 
 
-class ListReservations(FlavorFilter, base.ListCommand):
+def _statuses(text: str) -> list[str]:
+    statuses = text.upper().split(",")
+    for state in statuses:
+        if state == DELETED:
+            raise argparse.ArgumentTypeError("deleted reservations are listed with --deleted")
+        if state not in STATES:
+            raise argparse.ArgumentTypeError(f"{state!r} isn't one of {', '.join(STATES)}")
+    return statuses
+
+
+def _sort(text: str) -> str:
+    key, _, direction = text.partition(":")
+    if key not in _SORTS or (":" in text and direction not in ("asc", "desc")):
+        raise argparse.ArgumentTypeError(
+            f"{text!r} isn't one of {', '.join(_SORTS)}, which may be followed by :asc or :desc"
+        )
+    return text
+
+
+class ListReservations(listing.ListObjects):
     """List reservations of your project, unless --project or --all-projects is given."""
 
     noun = "reservation"
     nouns = "reservations"
+    collection = "reservations"
+    long = columns(Reservation, long=True)
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
-        arguments.add_projects(parser, "list reservations")
-        self.add_flavor(parser)
-        _add_filters(parser)
-        parser.add_argument("--name", metavar="NAME", help="only reservations with this name")
-        parser.add_argument(
+    filters = (
+        listing.projects("list reservations"),
+        listing.flavor("only reservations of this flavor"),
+        listing.option(
+            "--status",
+            f"only reservations in this status ({', '.join(STATES)}; repeatable, or several "
+            "separated by commas)",
+            metavar="STATUS",
+            type=_statuses,
+            action="extend",
+            default=[],
+        ),
+        listing.user(
+            "only reservations that this user booked; those of another user are searched in all "
+            "projects if you may list them"
+        ),
+        listing.period(
+            "only reservations that end after this time",
+            "only reservations that start before this time",
+        ),
+        listing.option(
+            "--host",
+            "only reservations with instances on this host (ID or name; admin only), of all "
+            "projects unless --project is given",
+            metavar="HOST",
+        ),
+        listing.option(
+            "--sort",
+            f"sort by {', '.join(_SORTS)}; :desc reverses the order (default: start)",
+            metavar="KEY[:desc]",
+            type=_sort,
+        ),
+        listing.limit("list only the first N"),
+        listing.option("--name", "only reservations with this name", metavar="NAME"),
+        listing.option(
             "--deleted",
-            action="store_true",
-            help="show only deleted reservations, with the time and the user of the deletion; the "
+            "show only deleted reservations, with the time and the user of the deletion; the "
             "operator decides how long deleted reservations are kept",
-        )
-        parser.add_argument(
-            "--idle",
             action="store_true",
-            help="show only running reservations that had no server when Nova was last asked, and "
+        ),
+        listing.option(
+            "--idle",
+            "show only running reservations that had no server when Nova was last asked, and "
             "since when",
-        )
-        parser.add_argument("--long", action="store_true", help="show all columns")
-        return parser
+            action="store_true",
+        ),
+    )
 
     def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
         reservations = self._listed(parsed_args)
@@ -60,7 +106,7 @@ class ListReservations(FlavorFilter, base.ListCommand):
         Another user's reservations are seldom in the caller's own project, and only operators ask
         what is on a host.
         """
-        filters = self._filters(parsed_args)
+        filters = self.query(parsed_args)
         if not parsed_args.project and self._is_of_all_projects(filters):
             try:
                 everywhere = self.v2.reservations.list(**{**filters, "all_projects": True})
@@ -88,25 +134,6 @@ class ListReservations(FlavorFilter, base.ListCommand):
             names = dataclasses.replace(names, users=user_names.names(self, ids))
         return names
 
-    def _filters(self, parsed_args: argparse.Namespace) -> dict[str, Any]:
-        """Translate options into the client's filters."""
-        since, until = self.window(parsed_args)
-        return {
-            "all_projects": parsed_args.all_projects,
-            "deleted": parsed_args.deleted,
-            "idle": parsed_args.idle,
-            "project_id": project_names.identity(self, parsed_args),
-            "user_id": user_names.identity(self, parsed_args),
-            "flavor_id": self.flavor_id(parsed_args),
-            "name": parsed_args.name,
-            "status": [state for states in parsed_args.status for state in states],
-            "since": since,
-            "until": until,
-            "host": parsed_args.host,
-            "sort": parsed_args.sort,
-            "limit": parsed_args.limit,
-        }
-
 
 def _columns(parsed_args: argparse.Namespace, reservations: Sequence[Reservation]) -> list[str]:
     """Return the columns to show. They depend on the options and on the listed reservations."""
@@ -123,58 +150,3 @@ def _columns(parsed_args: argparse.Namespace, reservations: Sequence[Reservation
     if parsed_args.all_projects:
         shown += ["project", "project_id"]
     return shown + last
-
-
-def _add_filters(parser: argparse.ArgumentParser) -> None:
-    """Add the options that filter and sort."""
-    parser.add_argument(
-        "--status",
-        metavar="STATUS",
-        type=_statuses,
-        action="append",
-        default=[],
-        help=f"only reservations in this status ({', '.join(STATES)}; repeatable, or "
-        "several separated by commas)",
-    )
-    arguments.add_user(
-        parser,
-        "only reservations that this user booked; those of another user are searched in all "
-        "projects if you may list them",
-    )
-    arguments.add_from_to(
-        parser,
-        "only reservations that end after this time",
-        "only reservations that start before this time",
-    )
-    parser.add_argument(
-        "--host",
-        metavar="HOST",
-        help="only reservations with instances on this host (ID or name; admin only), of all "
-        "projects unless --project is given",
-    )
-    parser.add_argument(
-        "--sort",
-        metavar="KEY[:desc]",
-        type=_sort,
-        help=f"sort by {', '.join(_SORTS)}; :desc reverses the order (default: start)",
-    )
-    parser.add_argument("--limit", metavar="N", type=arguments.count, help="list only the first N")
-
-
-def _statuses(text: str) -> list[str]:
-    statuses = text.upper().split(",")
-    for state in statuses:
-        if state == DELETED:
-            raise argparse.ArgumentTypeError("deleted reservations are listed with --deleted")
-        if state not in STATES:
-            raise argparse.ArgumentTypeError(f"{state!r} isn't one of {', '.join(STATES)}")
-    return statuses
-
-
-def _sort(text: str) -> str:
-    key, _, direction = text.partition(":")
-    if key not in _SORTS or (":" in text and direction not in ("asc", "desc")):
-        raise argparse.ArgumentTypeError(
-            f"{text!r} isn't one of {', '.join(_SORTS)}, which may be followed by :asc or :desc"
-        )
-    return text

@@ -14,18 +14,43 @@ REF = (
 FLAVORS = "flavor"
 
 
-def add_labels(parser: argparse.ArgumentParser, *, name: str, note: str, contact: str) -> None:
-    """Add the options ``--name``, ``--note`` and ``--contact`` with these help texts."""
+#: The options of a new reservation that are sent as they were typed.
+LABELS = ("name", "note", "contact", "before_end")
+
+
+def add_labels(parser: argparse.ArgumentParser, what: str) -> None:
+    """Add the options in ``LABELS`` for something new.
+
+    :param what: what gets the labels, such as "the reservation".
+    """
+    _add_labels(
+        parser,
+        f"name of {what}, which needn't be unique",
+        f"note on {what}",
+        f"email address that messages about {what} go to (default: your own)",
+    )
+    _add_before_end(parser)
+
+
+def add_new_labels(parser: argparse.ArgumentParser) -> None:
+    """Add the options in ``LABELS`` for a change."""
+    _add_labels(
+        parser,
+        "new name; an empty text removes the name",
+        "new note; an empty text removes the note",
+        "new email address that messages about the reservation go to; an empty text removes the "
+        "address, so that messages go to the user who has booked",
+    )
+    _add_before_end(parser, FLAVORS)
+
+
+def _add_labels(parser: argparse.ArgumentParser, name: str, note: str, contact: str) -> None:
     parser.add_argument("--name", metavar="NAME", help=name)
     parser.add_argument("--note", metavar="TEXT", help=note)
     parser.add_argument("--contact", metavar="ADDRESS", help=contact)
 
 
-def add_before_end(parser: argparse.ArgumentParser, *more: str) -> None:
-    """Add the option ``--before-end``.
-
-    :param more: further words than those of the API.
-    """
+def _add_before_end(parser: argparse.ArgumentParser, *more: str) -> None:
     parser.add_argument(
         "--before-end",
         choices=[*BEFORE_END.words, *more],
@@ -50,7 +75,7 @@ def texts(parsed_args: argparse.Namespace) -> dict[str, Any]:
     """Return the texts of a booking or a change, for the client. An empty one is removed."""
     chosen = parsed_args.before_end
     return {
-        **{name: getattr(parsed_args, name) for name in ("name", "note", "contact")},
+        **{name: getattr(parsed_args, name) for name in LABELS},
         "before_end": "" if chosen == FLAVORS else chosen,
         "movable_hours": parsed_args.movable_hours,
     }

@@ -42,8 +42,9 @@ _INTERRUPTED = 130
 
 
 class _Reservations(base.Command):
-    noun = "reservation"
+    noun = argument = "reservation"
     nouns = "reservations"
+    ref = reservation_options.REF
 
     def wait(self, made: Reservation) -> Reservation:
         """Wait until a reservation is ACTIVE, and show the progress. Ctrl-C ends only the wait."""
@@ -87,7 +88,7 @@ class _Reservations(base.Command):
         return f", of project {other}" if other else ""
 
 
-class ShowReservation(_Reservations, base.ShowCommand):
+class ShowReservation(_Reservations, base.OneCommand, base.ShowCommand):
     """Show a reservation. Its compute_flavor is the Nova flavor to boot servers with.
 
     A deleted reservation can be shown by its ID, for as long as the operator keeps its record.
@@ -95,7 +96,6 @@ class ShowReservation(_Reservations, base.ShowCommand):
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
-        parser.add_argument("reservation", metavar="RESERVATION", help=reservation_options.REF)
         parser.add_argument(
             "--changes",
             action="store_true",
@@ -214,13 +214,7 @@ class CreateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
         )
         arguments.add_count(parser, "number of instances")
         arguments.add_affinity(parser)
-        reservation_options.add_labels(
-            parser,
-            name="name of the reservation, which needn't be unique",
-            note="note on the reservation",
-            contact="email address that messages about the reservation go to (default: your own)",
-        )
-        reservation_options.add_before_end(parser)
+        reservation_options.add_labels(parser, "the reservation")
         reservation_options.add_movable(parser)
         arguments.add_booked_project(parser)
         parser.add_argument(
@@ -364,12 +358,8 @@ class CreateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
             parsed_args.project,
         )
 
-    def advice(self, error: errors.ClientError, parsed_args: argparse.Namespace) -> str:
-        ref, project = parsed_args.flavor or "", parsed_args.project
-        return flavor_choice.advice(self, error, ref, project)
 
-
-class UpdateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
+class UpdateReservation(_Reservations, base.OneCommand, base.ChangeCommand, base.ShowCommand):
     """Change the time, the number of instances or the labels of a reservation.
 
     Or change what is done with its servers before the end.
@@ -383,7 +373,6 @@ class UpdateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
-        parser.add_argument("reservation", metavar="RESERVATION", help=reservation_options.REF)
         arguments.add_start(
             parser, "new start (without an end or a length, the length doesn't change)"
         )
@@ -405,14 +394,7 @@ class UpdateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
             action="store_true",
             help="extend the reservation as far as possible, and say what stops it",
         )
-        reservation_options.add_labels(
-            parser,
-            name="new name; an empty text removes the name",
-            note="new note; an empty text removes the note",
-            contact="new email address that messages about the reservation go to; an empty text "
-            "removes the address, so that messages go to the user who has booked",
-        )
-        reservation_options.add_before_end(parser, reservation_options.FLAVORS)
+        reservation_options.add_new_labels(parser)
         reservation_options.add_movable(parser)
         return cliff_parsers.with_fixed(parser, ["--flavor"])
 

@@ -3,7 +3,7 @@
 import argparse
 import datetime
 import functools
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from warre_blazar.cli import (
@@ -11,9 +11,10 @@ from warre_blazar.cli import (
     base,
     columns,
     confirmation,
-    flavor_choice,
+    listing,
     owners,
     project_names,
+    reservation_options,
     time_display,
     time_input,
     time_zones,
@@ -23,16 +24,14 @@ from warre_blazar.cli.failure import RefusedDryRun, WrongArguments, WrongOptions
 from warre_blazar.client import Series, SeriesForeseen, errors
 from warre_blazar.client.types import Document
 from warre_blazar.fields import declaration
-from warre_blazar.fields.flavors import BEFORE_END
 
-_REF = "ID of the series, the start of the ID, or its name"
 #: At most this many occurrences are listed one by one.
 _MOST_TOLD = 20
 
 
 class _AllSeries(base.Command):
-    noun = "series"
-    nouns = "series"
+    noun = nouns = argument = "series"
+    ref = "ID of the series, the start of the ID, or its name"
 
     def column(self, name: str, value: Any) -> Any:
         """Return a field in the form that cliff prints. The start is local already."""
@@ -48,8 +47,6 @@ class _AllSeries(base.Command):
         field = error.detail.get("field") if isinstance(error, errors.ApiError) else None
         if field == "rrule":
             return f"{error}. Put the rule in quotes: --rrule 'FREQ=WEEKLY;COUNT=12'"
-        if "flavor" in parsed_args:
-            return flavor_choice.advice(self, error, parsed_args.flavor, parsed_args.project)
         return super().advice(error, parsed_args)
 
     def tell_refused(self, refused: Iterable[Document]) -> None:
@@ -125,38 +122,42 @@ class _AllSeries(base.Command):
         return document
 
 
-class ListSeries(_AllSeries, base.ListCommand):
+class ListSeries(_AllSeries, listing.ListObjects):
     """List the series of your project that weren't ended, the latest first."""
+
+    collection = "series"
+    columns = declaration.columns(Series, long=False)
+    long = (
+        *(name for name in declaration.columns(Series, long=True) if name not in owners.COLUMNS),
+        *owners.COLUMNS,
+    )
+    filters = (
+        listing.option(
+            "--all-projects", "list the series of all projects (admin)", action="store_true"
+        ),
+    )
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         parser.add_argument("--ended", action="store_true", help="also list those that were ended")
-        parser.add_argument("--long", action="store_true", help="show all columns")
-        parser.add_argument(
-            "--all-projects", action="store_true", help="list the series of all projects (admin)"
-        )
         return parser
 
-    def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
-        names = declaration.columns(Series, long=parsed_args.long)
-        found = self.v2.series.list(all_projects=parsed_args.all_projects)
-        shown = [each for each in found if parsed_args.ended or each.status != "ended"]
-        if any(each.cut_off for each in shown) and not parsed_args.long:
-            names.append("cut_off")
-        rows = [self.flat(each) for each in shown]
-        if parsed_args.long or parsed_args.all_projects:
-            names = [*(name for name in names if name not in owners.COLUMNS), *owners.COLUMNS]
-            rows = owners.named(self, rows)
-        return self.table(names, rows)
+    def found(self, parsed_args: argparse.Namespace) -> list[Series]:
+        found = super().found(parsed_args)
+        return [each for each in found if parsed_args.ended or each.status != "ended"]
+
+    def names(self, parsed_args: argparse.Namespace, found: Sequence[Series]) -> Sequence[str]:
+        names = super().names(parsed_args, found)
+        rare = ["cut_off"] if any(each.cut_off for each in found) else []
+        mine = len(names) - len(owners.COLUMNS) if owners.COLUMNS[0] in names else len(names)
+        return list(dict.fromkeys([*names[:mine], *rare, *names[mine:]]))
+
+    def row(self, item: Series) -> Document:
+        return self.flat(item)
 
 
-class ShowSeries(_AllSeries, base.ShowCommand):
+class ShowSeries(_AllSeries, base.OneCommand, base.ShowCommand):
     """Show a series with its reservations. One that was ended is found by its name too."""
-
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
-        parser.add_argument("series", metavar="SERIES", help=_REF)
-        return parser
 
     def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
         return self.details(self.flat(self.v2.series.get(parsed_args.series, past=True)))
@@ -192,19 +193,7 @@ class CreateSeries(_AllSeries, base.ChangeCommand, base.ShowCommand):
             action="store_true",
             help="book nothing if one of the reservations can't be booked",
         )
-        parser.add_argument("--name", metavar="NAME", help="name of the reservations")
-        parser.add_argument("--note", metavar="TEXT", help="note on the reservations")
-        parser.add_argument(
-            "--contact",
-            metavar="ADDRESS",
-            help="email address that messages about the reservations go to (default: your own)",
-        )
-        parser.add_argument(
-            "--before-end",
-            choices=BEFORE_END.words,
-            help="what is done with the servers before they are deleted at the end of each "
-            "reservation, if the flavor lets you choose",
-        )
+        reservation_options.add_labels(parser, "the reservations")
         arguments.add_booked_project(parser)
         return parser
 
@@ -223,7 +212,7 @@ class CreateSeries(_AllSeries, base.ChangeCommand, base.ShowCommand):
             "affinity": parsed_args.affinity,
             "all_or_none": parsed_args.all_or_none,
             "project_id": project_names.identity(self, parsed_args),
-            **{n: getattr(parsed_args, n) for n in ("name", "note", "contact", "before_end")},
+            **{n: getattr(parsed_args, n) for n in reservation_options.LABELS},
         }
         slots = f"{wording.slots(parsed_args.count)} of {parsed_args.flavor}"
         foresee = functools.partial(self.v2.series.try_create, parsed_args.flavor, **values)
@@ -247,7 +236,7 @@ class CreateSeries(_AllSeries, base.ChangeCommand, base.ShowCommand):
         return self.made(self.v2.series.create(parsed_args.flavor, **values))
 
 
-class ExtendSeries(_AllSeries, base.ChangeCommand, base.ShowCommand):
+class ExtendSeries(_AllSeries, base.OneCommand, base.ChangeCommand, base.ShowCommand):
     """Book further reservations of a series. What was deleted isn't booked again.
 
     On a terminal, the command asks first.
@@ -257,7 +246,6 @@ class ExtendSeries(_AllSeries, base.ChangeCommand, base.ShowCommand):
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
-        parser.add_argument("series", metavar="SERIES", help=_REF)
         either = parser.add_mutually_exclusive_group(required=True)
         either.add_argument(
             "--more", metavar="N", type=arguments.count, help="number of further reservations"

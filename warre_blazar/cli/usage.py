@@ -4,8 +4,7 @@ import argparse
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from warre_blazar.cli import arguments, base, project_names, time_display, user_names
-from warre_blazar.cli.flavor_filter import FlavorFilter
+from warre_blazar.cli import listing, project_names, time_display, user_names
 from warre_blazar.client import Usage
 from warre_blazar.client.types import Document
 from warre_blazar.fields.usage import KEYS, QUANTITIES
@@ -24,7 +23,7 @@ _INSTANCES = "instances"
 _STRUCTURED = ("json", "yaml")
 
 
-class ShowUsage(FlavorFilter, base.ListCommand):
+class ShowUsage(listing.ListObjects):
     """Show how many hours of instances were booked, and what became of them.
 
     booked: as asked for. held: while the reservation was active. used: while the instances had
@@ -34,18 +33,19 @@ class ShowUsage(FlavorFilter, base.ListCommand):
 
     noun = nouns = "usage"
     nothing = "Nothing was booked in this time"
+    filters = (
+        listing.projects("show the usage"),
+        listing.user("only what this user has booked"),
+        listing.flavor("only reservations of this flavor"),
+        listing.period(
+            "the start of the time to add up (default: the start of the month of --to)",
+            "the end of the time to add up (default: now)",
+        ),
+    )
     _format = "table"
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
-        arguments.add_projects(parser, "show the usage")
-        arguments.add_user(parser, "only what this user has booked")
-        self.add_flavor(parser)
-        arguments.add_from_to(
-            parser,
-            "the start of the time to add up (default: the start of the month of --to)",
-            "the end of the time to add up (default: now)",
-        )
         parser.add_argument(
             "--by",
             choices=KEYS,
@@ -60,17 +60,9 @@ class ShowUsage(FlavorFilter, base.ListCommand):
 
     def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
         self._format = parsed_args.formatter
-        since, until = self.window(parsed_args)
-        report = self.v2.usage.get(
-            since=since,
-            until=until,
-            by=parsed_args.by,
-            all_projects=parsed_args.all_projects,
-            project_id=project_names.identity(self, parsed_args),
-            user_id=user_names.identity(self, parsed_args),
-            flavor_id=self.flavor_id(parsed_args),
-        )
-        if since is None or until is None:
+        query = self.query(parsed_args)
+        report = self.v2.usage.get(by=parsed_args.by, **query)
+        if query["since"] is None or query["until"] is None:
             self.tell(time_display.period(report.start, report.end, self.where))
         names = self._names(parsed_args.by, report.rows)
         shown = [*_KEY_COLUMNS[parsed_args.by], *(["resource"] if parsed_args.resources else [])]

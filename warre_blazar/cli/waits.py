@@ -8,23 +8,22 @@ from warre_blazar.cli import (
     arguments,
     base,
     flavor_choice,
+    listing,
     owners,
     project_names,
+    reservation_options,
     time_display,
     time_input,
     time_zones,
-    user_names,
     wording,
 )
 from warre_blazar.cli.failure import Failure, WrongOptions
 from warre_blazar.client import Wait, errors
 from warre_blazar.client.types import Document
 from warre_blazar.fields import waits as fields
-from warre_blazar.fields.flavors import BEFORE_END
 
-_REF = "ID of the wait, the start of the ID, or the name that its reservation will have"
 #: The options that are sent as they were typed.
-_TEXTS = ("name", "note", "contact", "before_end", "affinity")
+_TEXTS = (*reservation_options.LABELS, "affinity")
 #: The options for the fields of a wait that the API may refuse.
 _OPTIONS = {
     "instance_count": "--count",
@@ -34,19 +33,12 @@ _OPTIONS = {
     "expires_at": "--expires",
     "category": "--category",
 }
-_COLUMNS = (
-    *("id", "name", "flavor", "instance_count", "hours", "from", "to", "mode", "status"),
-    "position",
-)
-_LONG = (
-    *("category", "expires_at", "status_reason", "reservation_id", "created_at", "ended_at"),
-    *owners.COLUMNS,
-)
 
 
 class _Waits(base.Command):
-    noun = "wait"
+    noun = argument = "wait"
     nouns = "waits"
+    ref = "ID of the wait, the start of the ID, or the name that its reservation will have"
 
     def shown(self, wait: Wait) -> tuple[Document, str]:
         """The fields of a wait that have a value, and a sentence about what comes next."""
@@ -102,20 +94,7 @@ class CreateWait(_Waits, base.ChangeCommand, base.ShowCommand):
             f"{arguments.time_help()}",
         )
         arguments.add_booked_project(parser)
-        parser.add_argument("--name", metavar="NAME", help="name of the reservation")
-        parser.add_argument("--note", metavar="TEXT", help="note on the reservation")
-        parser.add_argument(
-            "--contact",
-            metavar="ADDRESS",
-            help="email address that messages about the wait and the reservation go to (default: "
-            "your own)",
-        )
-        parser.add_argument(
-            "--before-end",
-            choices=[*BEFORE_END.words],
-            help="what is done with the servers before they are deleted at the end, if the flavor "
-            "lets you choose; snapshot makes an image of each",
-        )
+        reservation_options.add_labels(parser, "the reservation")
         return parser
 
     def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
@@ -164,8 +143,7 @@ class CreateWait(_Waits, base.ChangeCommand, base.ShowCommand):
 
     def advice(self, error: errors.ClientError, parsed_args: argparse.Namespace) -> str:
         if not isinstance(error, errors.ApiError) or error.code != "invalid_field":
-            ref, project = parsed_args.flavor or "", parsed_args.project
-            return flavor_choice.advice(self, error, ref, project)
+            return super().advice(error, parsed_args)
         field = error.detail.get("field")
         expected = str(error).removeprefix(f"{field}: ")
         if field not in _OPTIONS:
@@ -180,54 +158,56 @@ class CreateWait(_Waits, base.ChangeCommand, base.ShowCommand):
 _UNDER_WAY = "WAITING,BOOKING"
 
 
-class ListWaits(_Waits, base.ListCommand):
+def _add_states(parser: argparse.ArgumentParser) -> None:
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument(
+        "--ended", action="store_true", help="also list waits that are over, booked ones too"
+    )
+    which.add_argument(
+        "--status",
+        metavar="STATUS",
+        help=f"only waits with this status: {', '.join(fields.STATES)}; several statuses are "
+        "separated by commas",
+    )
+
+
+def _states(_: base.Command, parsed_args: argparse.Namespace) -> Document:
+    return {"status": None if parsed_args.ended else parsed_args.status or _UNDER_WAY}
+
+
+class ListWaits(_Waits, listing.ListObjects):
     """List what your project waits for, unless --project or --all-projects is given."""
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
-        arguments.add_projects(parser, "list waits")
-        arguments.add_user(parser, "only waits of this user")
-        which = parser.add_mutually_exclusive_group()
-        which.add_argument(
-            "--ended", action="store_true", help="also list waits that are over, booked ones too"
-        )
-        which.add_argument(
-            "--status",
-            metavar="STATUS",
-            help=f"only waits with this status: {', '.join(fields.STATES)}; several statuses are "
-            "separated by commas",
-        )
-        parser.add_argument("--long", action="store_true", help="show all columns")
-        return parser
+    collection = "waits"
+    filters = (
+        listing.projects("list waits"),
+        listing.user("only waits of this user"),
+        listing.Filter(_add_states, _states),
+    )
+    columns = (
+        *("id", "name", "flavor", "instance_count", "hours", "from", "to", "mode", "status"),
+        "position",
+    )
+    long = (
+        *("category", "expires_at", "status_reason", "reservation_id", "created_at", "ended_at"),
+        *owners.COLUMNS,
+    )
 
-    def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
-        found = self.v2.waits.list(
-            all_projects=parsed_args.all_projects,
-            status=None if parsed_args.ended else parsed_args.status or _UNDER_WAY,
-            project_id=project_names.identity(self, parsed_args),
-            user_id=user_names.identity(self, parsed_args),
-        )
+    def found(self, parsed_args: argparse.Namespace) -> list[Wait]:
         narrowed = ("all_projects", "project", "user", "ended", "status")
-        if not found and not any(getattr(parsed_args, name) for name in narrowed):
+        if not any(getattr(parsed_args, name) for name in narrowed):
             self.nothing = (
                 "Your project waits for nothing. --ended also lists waits that are over, and for "
                 "operators --all-projects lists those of other projects"
             )
-        rows = [{**wait.document, "flavor": _goal(wait)} for wait in found]
-        if parsed_args.long or parsed_args.all_projects:
-            rows = owners.named(self, rows)
-            more = _LONG if parsed_args.long else owners.COLUMNS
-            return self.table((*_COLUMNS, *more), rows)
-        return self.table(_COLUMNS, rows)
+        return super().found(parsed_args)
+
+    def row(self, item: Wait) -> Document:
+        return {**item.document, "flavor": _goal(item)}
 
 
-class ShowWait(_Waits, base.ShowCommand):
+class ShowWait(_Waits, base.OneCommand, base.ShowCommand):
     """Show a wait, with its position in line."""
-
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
-        parser.add_argument("wait", metavar="WAIT", help=_REF)
-        return parser
 
     def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
         document, what_next = self.shown(self.v2.waits.get(parsed_args.wait))
