@@ -1,16 +1,24 @@
-"""Dry runs in the formats that programs read: the whole output can be parsed."""
+"""Output in the formats that programs read: all of it can be parsed, and no value is a sentence."""
 
 import datetime
 import io
 import json
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 import yaml
 
 from tests.fakes.service import Answer
-from tests.unit.cli import test_flavors, test_offers, test_operators, test_series, test_waits
+from tests.unit.cli import (
+    test_flavors,
+    test_hosts,
+    test_offers,
+    test_operators,
+    test_series,
+    test_waits,
+)
 from tests.unit.cli.conftest import Run
 from tests.unit.cli.fake_api import (
     FLAVOR,
@@ -24,10 +32,13 @@ from tests.unit.cli.fake_api import (
 )
 from warre_blazar.cli import (
     base,
+    calendar,
     flavor_access,
     flavors,
+    hosts,
     maintenance_windows,
     messages,
+    reservation_list,
     reservations,
     series,
     waits,
@@ -238,3 +249,53 @@ def test_failure_that_the_api_has_not_refused_has_no_code(run: Run) -> None:
     with pytest.raises(Failure) as caught:
         run(waits.CreateWait, "gpu.large", "-f", "json")
     assert "--hours" in str(caught.value) and "Code" not in str(caught.value)
+
+
+_SHOWS: dict[str, tuple[type[base.Command], tuple[str, ...]]] = {
+    "reservation": (reservations.ShowReservation, (RESERVATION.id, "--changes", "--hosts")),
+    "booking": (reservations.CreateReservation, ("f", *_EXACT)),
+    "reservations": (reservation_list.ListReservations, ("--long",)),
+    "flavor": (flavors.ShowFlavor, ("gpu.large",)),
+    "window": (maintenance_windows.ShowWindow, (test_operators.WINDOW["id"],)),
+    "new window": (maintenance_windows.CreateWindow, ("gpu.large", "--bookings", "move", *_EXACT)),
+    "wait": (waits.ShowWait, (test_waits.WAIT["id"],)),
+    "series": (series.ShowSeries, (test_series.ID,)),
+    "new series": (series.CreateSeries, tuple(test_series.WORDS)),
+    "hosts": (hosts.ListHosts, ("--long",)),
+    "reservations on hosts": (hosts.ListHosts, ("--reservations",)),
+    "bookings": (calendar.ShowCalendar, ("gpu.large", "--bookings")),
+}
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """All texts in a document."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    for each in value if isinstance(value, list) else [value]:
+        if isinstance(each, dict | list):
+            yield from _texts(each)
+        elif isinstance(each, str):
+            yield each
+
+
+@pytest.mark.parametrize("case", _SHOWS)
+def test_no_text_for_programs_has_an_id_in_it(api: Api, run: Run, case: str) -> None:
+    change = {"at": "2026-11-01T00:00:00+00:00", "user_id": "u", "change": "created"}
+    log = [{**change, "before": None, "after": {"flavor": FLAVOR.id}}]
+    doubt = {"code": "nova_quota", "message": f"Too little for {RESERVATION.id}", "detail": {}}
+    booked = reservation(log=log, warnings=[doubt])
+    api.answers |= {
+        f"GET {_PATH}": Answer(200, booked),
+        "POST /v2/reservations": Answer(200, booked),
+        "GET /v2/reservations": listing(booked),
+        f"GET /v2/waits/{test_waits.WAIT['id']}": Answer(200, test_waits.WAIT),
+        f"GET /v2/series/{test_series.ID}": Answer(200, test_series.document()),
+        "POST /v2/series": Answer(200, test_series.document(refused=[test_series.REFUSED])),
+        "GET /v2/hosts": listing(test_hosts.DRAINED),
+    }
+    command, words = _SHOWS[case]
+    printed = json.loads(run(command, *words, "-f", "json"))
+    an_id = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
+    said = [text for text in _texts(printed) if an_id.search(text) and not an_id.fullmatch(text)]
+    assert set(said) <= {doubt["message"]}
+    assert printed

@@ -42,7 +42,7 @@ def host(name: str, **changes: Any) -> dict[str, Any]:
     }
 
 
-_DRAINED = host(
+DRAINED = host(
     "b",
     state="draining",
     draining={"by": "root", "at": "2026-12-01T09:00:00+00:00", "reason": "fans"},
@@ -64,7 +64,7 @@ def test_hosts(api: Api, run_json: Callable[..., Any]) -> None:
 
 
 def test_drained_host_shows_who_and_why(api: Api, run_json: Callable[..., Any]) -> None:
-    api.answers["GET /v2/hosts"] = [listing(host("a"), _DRAINED), listing(_DRAINED)]
+    api.answers["GET /v2/hosts"] = [listing(host("a"), DRAINED), listing(DRAINED)]
     (row,) = run_json(hosts.ListHosts, "b", "--start", "2026-12-01", "--timezone", "Europe/Berlin")
     drain = ("root", "2026-12-01T10:00:00+01:00", "fans")
     assert (row["drained_by"], row["drained_at"], row["reason"]) == drain
@@ -99,7 +99,7 @@ def test_named_host_shows_who_has_taken_room(api: Api, run: Run, run_json: Any) 
 def test_reservations_on_hosts(api: Api, run_json: Callable[..., Any]) -> None:
     stock = {**_HELD, "id": "s", "resource_type": "physical:host", "flavor": None}
     api.answers |= {
-        "GET /v2/hosts": listing(host("a", reservations=[stock]), _DRAINED),
+        "GET /v2/hosts": listing(host("a", reservations=[stock]), DRAINED),
         "GET /v1/projects/p": Answer(200, {"project": {"id": "p", "name": "climate"}}),
         "GET /v1/users/u": Answer(200, {"user": {"id": "u", "name": "ada"}}),
     }
@@ -114,7 +114,7 @@ def test_reservations_on_hosts(api: Api, run_json: Callable[..., Any]) -> None:
 def test_hosts_are_shown_with_the_time_that_counts(
     api: Api, run: Run, capsys: pytest.CaptureFixture[str], options: list[str]
 ) -> None:
-    api.answers["GET /v2/hosts"] = listing(_DRAINED)
+    api.answers["GET /v2/hosts"] = listing(DRAINED)
     run(hosts.ListHosts, "--start", "2026-12-01T00:00Z", *options)
     assert capsys.readouterr().err == (
         "Only reservations in this time are shown: "
@@ -132,7 +132,7 @@ def test_unknown_host_is_refused(api: Api, run: Run) -> None:
 def test_hosts_of_a_reservation(api: Api, run_json: Callable[..., Any]) -> None:
     api.answers |= {
         f"GET /v2/reservations/{RESERVATION.id}": Answer(200, reservation()),
-        "GET /v2/hosts": listing(host("a"), _DRAINED),
+        "GET /v2/hosts": listing(host("a"), DRAINED),
     }
     shown = run_json(reservations.ShowReservation, RESERVATION.id, "--hosts")
     assert shown["hosts"] == {"b": 2}
