@@ -96,9 +96,14 @@ class Sight:
         self.world = world
         self.now = world.now
 
+    def all_of_lease(self, lease_id: str) -> list[Row]:
+        """A lease's reservations, those of this package first."""
+        mine = [r for r in self.reservations if r["lease_id"] == lease_id]
+        return sorted(mine, key=_is_slots, reverse=True)
+
     def of_lease(self, lease_id: str) -> Row | None:
-        """A lease's only reservation."""
-        return next((r for r in self.reservations if r["lease_id"] == lease_id), None)
+        """A lease's only reservation, or its first one."""
+        return next(iter(self.all_of_lease(lease_id)), None)
 
 
 def _moment(value: Any) -> datetime.datetime:
@@ -141,7 +146,16 @@ def _exceeded(world: World) -> list[str]:
 
 def at_rest(sight: Sight) -> list[str]:
     """What isn't at rest, and what Nova and Placement hold too much or too little."""
-    return [*_unrest(sight), *_backings(sight), *_in_windows(sight)]
+    return [*_unrest(sight), *_halves(sight), *_backings(sight), *_in_windows(sight)]
+
+
+def _halves(sight: Sight) -> list[str]:
+    """The leases of which only some reservations hold hosts."""
+    return [
+        f"lease {lease_id} is half booked"
+        for lease_id in sight.leases
+        if len({bool(sight.hosts.get(r["id"])) for r in sight.all_of_lease(lease_id)}) > 1
+    ]
 
 
 def _in_windows(sight: Sight) -> list[str]:
@@ -164,10 +178,11 @@ def _unrest(sight: Sight) -> list[str]:
         if reservation and reservation["resource_type"] != _SLOTS:
             continue  # Blazar's own executor starts and ends it.
         mine = events.get(lease_id, {})
+        statuses = {each["status"] for each in sight.all_of_lease(lease_id)}
         seen = (
             mine.get("start_lease"),
             mine.get("end_lease"),
-            reservation["status"] if reservation else None,
+            " and ".join(sorted(statuses)) or None,
         )
         if seen != _RESTING.get(lease["status"]):
             found.append(f"lease {lease_id} stays {lease['status']} {seen}")

@@ -14,7 +14,7 @@ from oslo_utils import uuidutils
 
 from tests.explorer import places
 from tests.explorer.faults import Killed
-from tests.explorer.world import MOVES_PER_BOOKING, World
+from tests.explorer.world import MOVES_PER_BOOKING, PLAIN, World
 from tests.functional.db import warre_site
 from tests.functional.db import world as parts
 from tests.unit.api import identity
@@ -177,6 +177,34 @@ def _squeeze(world: World, scene: Scene) -> Any:
     conditions = dataclasses.replace(request.conditions, moves=MOVES_PER_BOOKING)
     made, _ = creation.create(world.caller(), dataclasses.replace(request, conditions=conditions))
     return made.state != reservation_states.PENDING_CREATE and made.lease_name
+
+
+def _several(world: World, scene: Scene) -> str:
+    """Book a slot beside an instance of a flavor of Nova, in one lease, as Azimuth does."""
+    caller, name = world.caller(), uuidutils.generate_uuid()
+    values = {
+        "name": name,
+        "start_date": LATER.start.strftime("%Y-%m-%d %H:%M"),
+        "end_date": LATER.end.strftime("%Y-%m-%d %H:%M"),
+        "events": [],
+        "user_id": caller.user_id,
+        "trust_id": "trust",
+        "reservations": [
+            {
+                "resource_type": "flavor:instance",
+                "flavor_id": flavor_id,
+                "amount": 1,
+                "affinity": "None",
+            }
+            for flavor_id in (scene.flavor.id, PLAIN["id"])
+        ],
+    }
+    try:
+        manager.create_lease(caller.context, values)
+    except (manager.ManagerSilent, exceptions.DatabaseUnavailable) as error:
+        # Clients of v1 look themselves whether they have booked.
+        raise exceptions.NoAnswer("", texts.services.OWN_BOOKED()) from error
+    return name
 
 
 def _repeat(world: World, scene: Scene) -> Any:
@@ -348,6 +376,7 @@ OPERATIONS = {
     operation.name: operation
     for operation in (
         Operation("book", _book, books=True, states=(*_ALL, "course", "waiting")),
+        Operation("several", _several, books=True, states=_ALL),
         Operation("repeat", _repeat, books=True),
         Operation("squeeze", _squeeze, books=True, states=_SCATTERED),
         Operation("count", _change(count=1), {"count": 1}, states=(*_ALL, "waiting", *_SCATTERED)),

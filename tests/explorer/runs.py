@@ -174,7 +174,7 @@ class Runner:
         forget_answers()
         executor = world.new_executor()
         seconds = 0.0
-        repairer = Repairer(lambda count: _PATIENCE * count, lambda: seconds)
+        repairer = Repairer(lambda _: _PATIENCE, lambda: seconds)
         seen: list[Any] = []
         for poll in range(_POLLS + 1):
             world.go_to(world.now + _STEP)

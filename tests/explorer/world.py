@@ -37,6 +37,7 @@ from warre_blazar import timer, times
 from warre_blazar.db import session, tables
 from warre_blazar.db.messages import deliveries
 from warre_blazar.openstack import caches, host_trees, limits, manager
+from warre_blazar.plugins import exact, lease_contexts
 from warre_blazar.services.booking.through_manager.calls import Caller
 from warre_blazar.services.moves.opening import Opener
 from warre_blazar.services.running.executor import Executor, Pools
@@ -47,6 +48,11 @@ _MANAGERS = 4
 MOVES_PER_BOOKING = 5
 #: Seconds. The fake Keystone's tokens are valid for an hour.
 _LOGIN_LASTS = 1800.0
+#: A flavor of Nova, as Blazar's plugin reads it.
+PLAIN: dict[str, Any] = {
+    **{"id": "plain", "name": "plain", "vcpus": 1, "ram": 512, "disk": 1},
+    **{"OS-FLV-EXT-DATA:ephemeral": 0, "extra_specs": {}},
+}
 _DICTS = {
     "keystone": ("trusts", "limits", "registered", "gone"),
     "nova": (
@@ -155,8 +161,19 @@ def _in_manager() -> Iterator[None]:
         here[1].in_manager = False
 
 
+def _log_in(_trust_id: str) -> context.BlazarContext:
+    """Log in with the trust of a lease, which needs no request here."""
+    catalog = lease_contexts._catalog(context.current())
+    return context.BlazarContext(project_id=identity.project_id("alpha"), service_catalog=catalog)
+
+
 class World(Site):
     """The site, with as many managers as there are tasks."""
+
+    plugins = (
+        "exact.physical.host.plugin,exact.virtual.instance.plugin,exact.flavor.instance.plugin,"
+        "flavor.slot.plugin"
+    )
 
     def __init__(self, directory: pathlib.Path, database: str = "sqlite") -> None:
         super().__init__(directory)
@@ -225,6 +242,8 @@ class World(Site):
             (session, "claims_lock", contextlib.nullcontext()),
             (futures, "ThreadPoolExecutor", Inline),
             (uuid, "uuid4", self.ids.make),
+            (lease_contexts, "_log_in", _log_in),
+            (exact.ExactFlavorPlugin, "_get_flavor_details", lambda *_: ({}, {}, dict(PLAIN))),
         ):
             self._open.callback(setattr, module, name, getattr(module, name))
             setattr(module, name, value)

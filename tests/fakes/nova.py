@@ -11,6 +11,12 @@ from tests.fakes.keystone import Guarded, Keystone
 from tests.fakes.placement import Placement
 from tests.fakes.service import Answer, Refusal, Request
 
+#: What Nova shows of each flavor, whoever has made it.
+_USUAL = {
+    **{"swap": "", "rxtx_factor": 1.0, "OS-FLV-DISABLED:disabled": False},
+    "os-flavor-access:is_public": True,
+}
+
 
 class Nova(Guarded):
     """A Nova whose flavors, aggregates and servers are dicts by id."""
@@ -314,7 +320,7 @@ class Nova(Guarded):
         return self._shown(flavor_id)
 
     def _shown(self, flavor_id: str) -> Answer:
-        known = self.flavors[flavor_id]
+        known = {**_USUAL, **self.flavors[flavor_id]}
         shown = {k: v for k, v in known.items() if k not in ("extra_specs", "access", "number")}
         return Answer(200, {"flavor": {**shown, "links": []}})
 

@@ -17,8 +17,10 @@ from oslo_utils import uuidutils
 
 from warre_blazar import texts
 from warre_blazar.domain.booking import booking_rules
+from warre_blazar.domain.flavors.flavor import BESIDE
 from warre_blazar.errors import exceptions
 from warre_blazar.plugins import error_translation
+from warre_blazar.plugins.flavor_instances import SENT
 from warre_blazar.site_rules import conditions
 
 #: The fields that a client may send.
@@ -36,7 +38,8 @@ _LONGEST_NAME = 80
 class StrictLeaseFilter(base_filter.BaseFilter):
     """Allows only the fields of a lease that a client may send, each with the right type.
 
-    It also refuses new leases that would have reservations of this package beside others.
+    It also refuses new leases that would have reservations of this package beside others, unless
+    this package starts and ends those too.
     """
 
     enforcement_opts: list[Any] = []  # noqa: RUF012
@@ -48,7 +51,9 @@ class StrictLeaseFilter(base_filter.BaseFilter):
                 raise exceptions.InvalidField("id", texts.expected.UUID())
             _check_user(lease_values.get("user_id"))
             reservations = lease_values["reservations"]
-            booking_rules.check_types(str(r.get("resource_type")) for r in reservations)
+            # A client of flavor:instance names flavors of this package and of Nova in one lease.
+            beside = [BESIDE] if any(SENT in r for r in reservations) else []
+            booking_rules.check_types((str(r.get("resource_type")) for r in reservations), beside)
 
     def check_update(
         self,

@@ -26,20 +26,27 @@ from keystoneauth1 import exceptions as ks_exc
 from novaclient import exceptions as nova_exc
 from oslo_config import cfg
 from oslo_log import log as logging
-from oslo_utils import strutils
+from oslo_utils import strutils, timeutils
 from sqlalchemy.orm import Session
 
 from warre_blazar import texts
 from warre_blazar.db import migration, session
 from warre_blazar.db.hosts import allocations
-from warre_blazar.db.running import lease_writes
+from warre_blazar.db.running import backings, lease_writes
 from warre_blazar.domain.flavors.request_groups import PlacementRequest
 from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import exceptions
 from warre_blazar.errors.blazar_errors import as_blazar
 from warre_blazar.openstack import placement as our_placement
-from warre_blazar.plugins import blazar_changes, error_translation, lease_guard
+from warre_blazar.plugins import (
+    blazar_changes,
+    error_translation,
+    lease_guard,
+    starts_and_ends,
+)
+from warre_blazar.plugins.joint_bookings import Claim
 from warre_blazar.services.booking import stock_types
+from warre_blazar.services.booking.quotas import Quota
 from warre_blazar.services.booking.stock_types import HostNeed
 from warre_blazar.services.hosts import new_hosts
 from warre_blazar.services.running import backing
@@ -473,7 +480,29 @@ class ExactFlavorPlugin(_Exact, flavor_plugin.FlavorPlugin):
         _note(db_api.instance_reservation_update, made["id"], made_in_nova)
         return str(made["id"])
 
-    def _write(self, reservation_id: str, values: dict[str, Any], source: Mapping[str, Any]) -> Any:
+    def claim(self, values: dict[str, Any]) -> Claim:
+        """What books a reservation beside some of this package, in one transaction with these.
+
+        This package then starts and ends the reservation. So nothing is made in Nova now.
+        """
+        source = self._checked_source(values)
+        project_id = context.current().project_id
+
+        def claim(db: Session, reservation_id: str, _: Quota | None) -> str:
+            with _set(_claiming):
+                made = self._write(reservation_id, values, source, flavor_id=reservation_id)
+            backings.insert(db, reservation_id, project_id, timeutils.utcnow(), reservation_id)
+            return str(made["id"])
+
+        return claim
+
+    def _write(
+        self,
+        reservation_id: str,
+        values: dict[str, Any],
+        source: Mapping[str, Any],
+        **made_in_nova: str,
+    ) -> Any:
         picked = self._picked(values, source)
         made = db_api.instance_reservation_create(
             {
@@ -484,24 +513,44 @@ class ExactFlavorPlugin(_Exact, flavor_plugin.FlavorPlugin):
                 "amount": values["amount"],
                 "affinity": None,
                 "resource_properties": json.dumps(source),
+                **made_in_nova,
             }
         )
         _allocate(reservation_id, picked)
         return made
 
-    def _query_available_hosts(
-        self,
-        start_date: Any,
-        end_date: Any,
-        resource_request: Mapping[str, int],
-        resource_traits: Mapping[str, str],
-        excludes: Collection[str] = (),
-    ) -> list[dict[str, Any]]:
-        """The hosts of reservations that change. ``_change`` checks that there is room on them."""
-        with session.reader() as db:
-            held = [allocations.allocated(db, reservation_id) for reservation_id in excludes]
-        return [{"id": host_id} for each in held for host_id in Counter(each).elements()]
+    def allocation_candidates(self, reservation: dict[str, Any]) -> list[str]:
+        """The ids of a reservation's hosts. If it exists, those are the hosts that it has."""
+        if reservation_id := reservation.get("id"):
+            with session.reader() as db:
+                return list(Counter(allocations.allocated(db, reservation_id)).elements())
+        return list(super().allocation_candidates(reservation))
 
     def update_reservation(self, reservation_id: str, values: dict[str, Any]) -> None:
-        """Change a reservation's time as Blazar does, if there is room for it."""
-        _update(super().update_reservation, reservation_id, values, _stored_source_request)
+        """Change a reservation's time, if there is room for it. Blazar's plugin changes no more.
+
+        Nova isn't asked, because it may not have the reservation's Nova flavor yet.
+        """
+        _update(_check_fixed, reservation_id, values, _stored_source_request)
+
+    def on_start(self, resource_id: str) -> None:
+        """Start a reservation as this package does, if it is in a lease with others of ours."""
+        if timing := starts_and_ends.find(resource_id):
+            starts_and_ends.start(timing)
+        else:
+            super().on_start(resource_id)
+
+    def on_end(self, resource_id: str) -> None:
+        """End a reservation in the same way."""
+        if timing := starts_and_ends.find(resource_id):
+            starts_and_ends.end(timing)
+        else:
+            super().on_end(resource_id)
+
+
+def _check_fixed(reservation_id: str, values: Mapping[str, Any]) -> None:
+    """Refuse other values than those that a reservation has."""
+    present = db_api.reservation_get(reservation_id)
+    for name in ("flavor_id", "amount"):
+        if values.get(name, present[name]) != present[name]:
+            raise manager_exc.CantUpdateParameter(param=name)

@@ -5,6 +5,7 @@ It translates between Blazar's interface for plugins and the functions of ``serv
 
 import dataclasses
 import datetime
+import functools
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,27 +13,32 @@ from blazar import context
 from blazar.db import api as db_api
 from blazar.db import utils as db_utils
 from blazar.plugins import base
-from oslo_config import cfg
 from oslo_utils import strutils, uuidutils
 
 from warre_blazar import texts
 from warre_blazar.db import clock, session
 from warre_blazar.db.hosts import allocations
-from warre_blazar.db.running import leases
+from warre_blazar.db.running.leases import Timing
 from warre_blazar.domain.booking import labels
 from warre_blazar.domain.booking.booking_rules import BookingConditions
 from warre_blazar.domain.etags import NOT_SAID, Shown
 from warre_blazar.domain.flavors.flavor import RESOURCE_TYPE
-from warre_blazar.domain.running import lease_states, snapshots
+from warre_blazar.domain.running import snapshots
 from warre_blazar.domain.series.series import SeriesWork
 from warre_blazar.domain.timeline import Span
-from warre_blazar.errors import blazar_errors, exceptions
+from warre_blazar.errors import exceptions
 from warre_blazar.fields import reservations as reservation_fields
-from warre_blazar.plugins import blazar_changes, carried_decisions, error_translation, monitor
+from warre_blazar.plugins import (
+    blazar_changes,
+    carried_decisions,
+    error_translation,
+    monitor,
+    starts_and_ends,
+)
 from warre_blazar.plugins.flavor_instances import SENT
 from warre_blazar.plugins.host_failures import HostFailures
+from warre_blazar.plugins.joint_bookings import Claim
 from warre_blazar.services.booking import admission, changing, lookup
-from warre_blazar.services.running import blazar_start_end
 from warre_blazar.site_rules import conditions, contacts, enabling
 
 _FAR = datetime.datetime(9999, 12, 31)
@@ -119,6 +125,11 @@ class FlavorSlotPlugin(base.BasePlugin):
                 reservation_id, dataclasses.replace(request, project_id=project_id)
             )
 
+    def claim(self, values: Mapping[str, Any]) -> Claim:
+        """What books one of several reservations of a lease, in one transaction with the others."""
+        request = _request(values, context.current().project_id)
+        return functools.partial(admission.claim, request)
+
     def update_reservation(self, reservation_id: str, values: Mapping[str, Any]) -> None:
         """Promise the lease's new time, and write a new number of instances.
 
@@ -134,15 +145,9 @@ class FlavorSlotPlugin(base.BasePlugin):
     def on_start(self, resource_id: str) -> None:
         """Let the project boot servers on its reservation.
 
-        :raises blazar_errors.TooEarly: the lease's start is in the future.
+        :raises TooEarly: the lease's start is in the future.
         """
-        with error_translation.translated():
-            timing = _timing(resource_id)
-            blazar_errors.check_time(
-                timing.span.start, clock.utcnow(), f"reservation {timing.reservation_id} starts"
-            )
-            open_one = monitor.opener().open
-            blazar_start_end.start(timing.reservation_id, timing.span.start, open_one)
+        starts_and_ends.start(_timing(resource_id))
 
     def before_end(self, resource_id: str) -> None:
         """Do nothing: an end needs no preparation."""
@@ -150,18 +155,9 @@ class FlavorSlotPlugin(base.BasePlugin):
     def on_end(self, resource_id: str) -> None:
         """Remove the servers and the backing, and release the slots and hosts.
 
-        :raises blazar_errors.TooEarly: the lease's end is in the future, and the lease isn't being
-            deleted.
+        :raises TooEarly: the lease's end is in the future, and the lease isn't being deleted.
         """
-        with error_translation.translated():
-            timing = _timing(resource_id)
-            due = None if timing.lease_status == lease_states.DELETING else timing.span.end
-            if due is not None:
-                blazar_errors.check_time(
-                    due, clock.utcnow(), f"reservation {timing.reservation_id} ends"
-                )
-            patience = cfg.CONF.warre.server_deletion_timeout
-            blazar_start_end.end(timing.reservation_id, patience, due)
+        starts_and_ends.end(_timing(resource_id))
 
     def list_allocations(
         self, query: Mapping[str, Any] | None, detail: bool = False
@@ -204,12 +200,12 @@ def _conditions() -> BookingConditions:
     return conditions.of(conditions.caller())
 
 
-def _timing(resource_id: str) -> leases.Timing:
-    with session.reader() as db:
-        timing = leases.find_by_resource(db, resource_id)
-    if timing is None:
-        raise exceptions.ReservationNotFound(resource_id)
-    return timing
+def _timing(resource_id: str) -> Timing:
+    with error_translation.translated():
+        timing = starts_and_ends.find(resource_id)
+        if timing is None:
+            raise exceptions.ReservationNotFound(resource_id)
+        return timing
 
 
 def _request(values: Mapping[str, Any], project_id: str) -> admission.BookingRequest:

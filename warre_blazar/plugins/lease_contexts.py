@@ -19,7 +19,7 @@ from blazar.manager import exceptions as manager_exc
 from blazar.manager import service
 from blazar.utils import trusts
 
-from warre_blazar.domain.flavors.flavor import RESOURCE_TYPE
+from warre_blazar.domain.flavors.flavor import BESIDE, RESOURCE_TYPE
 from warre_blazar.openstack import keystone
 from warre_blazar.plugins import carried_decisions
 
@@ -101,14 +101,16 @@ def _making(make: _Make) -> Iterator[None]:
 def _creating(method: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap ``create_lease``, so that only leases of ours can be made without a trust.
 
-    A lease that would have reservations of other types too is refused by ``StrictLeaseFilter``.
+    If a lease has reservations of flavors of Nova too, these are read with the user's own rights.
     """
 
     @functools.wraps(method)
     def create_lease(self: Any, lease_values: dict[str, Any]) -> Any:
         reservations = lease_values.get("reservations", [])
-        if any(r.get("resource_type") == RESOURCE_TYPE for r in reservations):
-            with _making(_of_request), carried_decisions.carrying():
+        types = {r.get("resource_type") for r in reservations}
+        if RESOURCE_TYPE in types:
+            make = _of_request if BESIDE not in types else lambda: None
+            with _making(make), carried_decisions.carrying():
                 return method(self, {"trust_id": None, **lease_values})
         if lease_values.get("trust_id") is None:
             raise manager_exc.MissingTrustId

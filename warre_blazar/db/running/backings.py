@@ -2,7 +2,7 @@
 
 import dataclasses
 import datetime
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
@@ -10,7 +10,13 @@ from sqlalchemy.orm import Session
 
 from warre_blazar.db import session
 from warre_blazar.db.running import confined_projects
-from warre_blazar.db.tables import backings, bookings, leases, reservations
+from warre_blazar.db.tables import (
+    backings,
+    bookings,
+    instance_reservations,
+    leases,
+    reservations,
+)
 from warre_blazar.domain.flavors.flavor import Shape
 from warre_blazar.domain.running import lease_states
 from warre_blazar.domain.running.backing import NOTHING_TOLD, UNMADE, Note, Phase
@@ -69,7 +75,20 @@ def read(db: Session, of: sa.ColumnElement[bool]) -> dict[str, Note]:
         values["shape"] = Shape.from_json(row["shape"]) if row["shape"] else None
         values["told"] = row["told"] or NOTHING_TOLD
         notes[row["reservation_id"]] = Note(**values)
+    if lacking := [i for i, n in notes.items() if n.shape is None and n.phase is not Phase.CLOSING]:
+        for reservation_id, shape in _source_shapes(db, lacking):
+            notes[reservation_id] = dataclasses.replace(notes[reservation_id], shape=shape)
     return notes
+
+
+def _source_shapes(db: Session, reservation_ids: Collection[str]) -> Iterator[tuple[str, Shape]]:
+    """The shapes of reservations of Nova's flavors, which have no row in this package's table."""
+    row = instance_reservations.c
+    query = sa.select(row.reservation_id, row.resource_properties).where(
+        row.reservation_id.in_(reservation_ids)
+    )
+    for reservation_id, source in db.execute(query):
+        yield reservation_id, Shape.of_source_flavor(source)
 
 
 def update(db: Session, reservation_id: str, **values: int | Phase) -> None:

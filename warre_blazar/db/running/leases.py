@@ -15,7 +15,7 @@ from warre_blazar import times
 from warre_blazar.db.running import backings, executions
 from warre_blazar.db.tables import allocations, events, leases, reservations
 from warre_blazar.db.tables import executions as db_executions
-from warre_blazar.domain.flavors.flavor import RESOURCE_TYPE
+from warre_blazar.domain.flavors.flavor import BESIDE, RESOURCE_TYPE
 from warre_blazar.domain.running import lease_states
 from warre_blazar.domain.running.execution import (
     BEFORE,
@@ -60,7 +60,7 @@ def read(db: Session, lease_ids: Collection[str]) -> list[Lease]:
         sa.select(
             reservations.c.lease_id,
             reservations.c.id,
-            reservations.c.resource_type == RESOURCE_TYPE,
+            _is_run(),
             reservations.c.status,
             held,
             backed,
@@ -95,6 +95,16 @@ def read(db: Session, lease_ids: Collection[str]) -> list[Lease]:
         )
         for lease_id, status, start, end, updated_at in rows
     ]
+
+
+def _is_run() -> sa.ColumnElement[bool]:
+    """The SQL condition that this package starts and ends a reservation."""
+    others = reservations.alias()
+    with_ours = sa.exists().where(
+        others.c.lease_id == reservations.c.lease_id, others.c.resource_type == RESOURCE_TYPE
+    )
+    own_type = reservations.c.resource_type
+    return sa.or_(own_type == RESOURCE_TYPE, sa.and_(own_type == BESIDE, with_ours))
 
 
 def ours() -> sa.ColumnElement[bool]:
@@ -153,7 +163,7 @@ def lock_all(db: Session, lease_ids: Collection[str]) -> None:
 
 @dataclasses.dataclass(frozen=True)
 class Timing:
-    """A flavor:slot reservation that Blazar asks the plugin to start or end."""
+    """A reservation that Blazar asks a plugin to start or end, and that this package runs."""
 
     reservation_id: str
     lease_status: str
@@ -164,15 +174,12 @@ class Timing:
 def find_by_resource(db: Session, resource_id: str) -> Timing | None:
     """The reservation whose row in ``instance_reservations`` has this id.
 
-    :returns: None if there is no such reservation.
+    :returns: None if there is no such reservation in a lease of this package.
     """
     row = db.execute(
         sa.select(reservations.c.id, leases.c.status, leases.c.start_date, leases.c.end_date)
         .select_from(reservations.join(leases, leases.c.id == reservations.c.lease_id))
-        .where(
-            reservations.c.resource_id == resource_id,
-            reservations.c.resource_type == RESOURCE_TYPE,
-        )
+        .where(reservations.c.resource_id == resource_id, _is_run())
     ).first()
     return Timing(row[0], row[1], Span(row[2], row[3])) if row else None
 

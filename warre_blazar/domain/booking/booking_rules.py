@@ -46,17 +46,19 @@ class BookingConditions:
     refusals_kept: int = 1000
 
 
-def check_types(types: Iterable[str]) -> None:
+def check_types(types: Iterable[str], beside: Iterable[str] = ()) -> None:
     """Check the resource types of a new lease's reservations.
 
     Blazar starts and ends a lease as a whole, and stock resource types can't be started or ended
     twice. So a lease has flavor:slot reservations only, or none.
 
+    :param beside: further types that this package starts and ends in this lease.
     :raises MixedLease:
     """
     distinct = set(types)
-    if RESOURCE_TYPE in distinct and len(distinct) > 1:
-        raise exceptions.MixedLease(sorted(distinct - {RESOURCE_TYPE}))
+    others = distinct - {RESOURCE_TYPE, *beside}
+    if RESOURCE_TYPE in distinct and others:
+        raise exceptions.MixedLease(sorted(others))
 
 
 def refusals(*checks: Callable[[], object]) -> list[exceptions.WarreError]:

@@ -13,6 +13,9 @@ from warre_blazar.domain.hosts import host_properties
 
 #: The name of this package's resource type in Blazar: a slot of a flavor.
 RESOURCE_TYPE = "flavor:slot"
+#: Blazar's resource type of which reservations can be beside those of this package in a lease. Then
+#: this package starts and ends all of them.
+BESIDE = "flavor:instance"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,6 +48,16 @@ class Shape:
         values = json.loads(text)
         groups = values.pop("device_groups", ())
         return cls(**values, device_groups=tuple(map(request_groups.Group.from_dict, groups)))
+
+    @classmethod
+    def of_source_flavor(cls, text: str) -> Self:
+        """The shape of a Nova flavor as Blazar's flavor plugin has stored it."""
+        source = json.loads(text)
+        ephemeral = source["OS-FLV-EXT-DATA:ephemeral"]
+        sizes = (source["vcpus"], source["ram"], source["disk"], ephemeral)
+        return cls(
+            *sizes, extra_specs=source["extra_specs"], properties=None, availability_zone=None
+        )
 
     def to_json(self) -> str:
         """The whole shape as JSON. Equal shapes give equal texts."""

@@ -53,7 +53,8 @@ class Note:
     phase: Phase
     #: The id of the reservation's Nova flavor.
     nova_flavor: str
-    #: The shape that was booked. None: the reservation has no row in this package's table.
+    #: The shape that was booked. None: no table has a row of the reservation any more, or another
+    #: plugin makes the backing.
     shape: Shape | None
     late_until: datetime.datetime | None = None
     #: Whether the metadata of the aggregate were written for a confined project, and whether the

@@ -28,7 +28,8 @@ class LeaseReservation:
     """A reservation of a lease, of any resource type."""
 
     id: str
-    #: Whether the reservation is of the resource type flavor:slot.
+    #: Whether this package starts and ends the reservation: it is of the resource type flavor:slot,
+    #: or of ``BESIDE`` in a lease that has one of flavor:slot.
     is_ours: bool
     #: The reservation's status in Blazar's table.
     status: str

@@ -187,7 +187,17 @@ def _claim(reservation_id: str, request: BookingRequest, quota: Quota | None) ->
     changed since it was read.
     """
     with session.claiming() as db:
-        return _write(db, reservation_id, _decide(db, request, quota)[0])
+        return claim(request, db, reservation_id, quota)
+
+
+def claim(request: BookingRequest, db: Session, reservation_id: str, quota: Quota | None) -> str:
+    """Decide about the request and write its claims, in the caller's transaction.
+
+    :param quota: the project's quota. None: quotas aren't enforced.
+    :returns: the same as ``book``.
+    :raises session.LostRace: the caller has to begin anew.
+    """
+    return _write(db, reservation_id, _decide(db, request, quota)[0])
 
 
 def _write(db: Session, reservation_id: str, decision: BookingDecision) -> str:

@@ -1,7 +1,7 @@
 """The executor starts, ends and deletes leases at their time, several leases at once.
 
-It handles only leases whose reservations are all of the resource type ``flavor:slot``. Each manager
-has an executor. The executor claims leases a few seconds before they are due. The transaction that
+It handles only leases that have reservations of the resource type ``flavor:slot``. Each manager has
+an executor. The executor claims leases a few seconds before they are due. The transaction that
 claims a lease checks that the lease and its event haven't changed since they were read, and changes
 their statuses. Because of the event's new status, Blazar's own executor never finds the event.
 
