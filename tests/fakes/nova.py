@@ -142,6 +142,11 @@ class Nova(Guarded):
             has = provider["inventories"] if provider else {}
             if taken := {cls: n for cls, n in asked.items() if n and cls in has}:
                 needs[name] = taken
+        wanted = {
+            k.removeprefix("trait:") for k, v in known["extra_specs"].items() if v == "required"
+        }
+        root = self._placement.named(host) or {"traits": []}
+        assert wanted <= set(root["traits"]), "No valid host was found"
         if missing := [cls for cls in asked if cls.startswith("CUSTOM_RESERVATION_")]:
             assert missing[0] in needs.get(f"blazar_{host}", {}), "No valid host was found"
         return needs

@@ -65,6 +65,7 @@ def of_row(row: sa.RowMapping) -> Flavor:
         idle_end_hours=row["idle_end_hours"],
         before_end=row["before_end"],
         before_end_choice=bool(row["before_end_choice"]),
+        show_in_nova=bool(row["show_in_nova"]),
     )
 
 
@@ -199,6 +200,46 @@ def listing(
     if limit is not None:
         query = query.limit(limit).offset(offset)
     return [of_row(row) for row in db.execute(query).mappings()], total
+
+
+def shown_in_nova(db: Session) -> list[tuple[Flavor, frozenset[str], str | None]]:
+    """The flavors that Nova should show, or may show although it shouldn't.
+
+    :returns: each with its projects, and the digest of what Nova was last told to show.
+    """
+    wanted = sa.and_(flavors.c.show_in_nova, flavors.c.deleted == "")
+    query = sa.select(flavors).where(sa.or_(wanted, flavors.c.shown_in_nova.is_not(None)))
+    rows = db.execute(query.order_by(flavors.c.id)).mappings().all()
+    projects: dict[str, set[str]] = {row["id"]: set() for row in rows}
+    columns = (flavor_projects.c.flavor_id, flavor_projects.c.project_id)
+    for flavor_id, project_id in db.execute(
+        sa.select(*columns).where(flavor_projects.c.flavor_id.in_(projects))
+    ):
+        projects[flavor_id].add(project_id)
+    return [
+        (
+            dataclasses.replace(
+                of_row(row), show_in_nova=row["show_in_nova"] and not row["deleted"]
+            ),
+            frozenset(projects[row["id"]]),
+            row["shown_in_nova"],
+        )
+        for row in rows
+    ]
+
+
+def note_shown(db: Session, flavor_id: str, before: str | None, after: str | None) -> None:
+    """Write the digest of what Nova shows of a flavor.
+
+    :param before: the digest that was read.
+    :raises session.LostRace: another manager has written it since.
+    """
+    noted = flavors.c.shown_in_nova
+    as_read = noted.is_(None) if before is None else noted == before
+    session.write_or_lose(
+        db,
+        flavors.update().where(flavors.c.id == flavor_id, as_read).values(shown_in_nova=after),
+    )
 
 
 def every(db: Session) -> list[Flavor]:

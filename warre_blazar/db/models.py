@@ -81,6 +81,10 @@ flavors = sa.Table(
     # What is done with servers before the end. NULL: what the site's configuration says.
     sa.Column("before_end", sa.String(16)),
     sa.Column("before_end_choice", sa.Boolean, nullable=False, server_default=sa.false()),
+    # Whether a Nova flavor shows the flavor, and a digest of this Nova flavor as it was made last.
+    # NULL: Nova has none. Empty: it isn't known.
+    sa.Column("show_in_nova", sa.Boolean, nullable=False, server_default=sa.false()),
+    sa.Column("shown_in_nova", sa.String(64)),
     # Increases with every claim on the flavor's slots and with every change of the flavor.
     sa.Column("generation", sa.Integer, nullable=False),
     # Empty for a flavor that exists, and the flavor's own id for a deleted flavor. A deleted flavor

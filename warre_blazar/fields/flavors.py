@@ -146,6 +146,13 @@ class FlavorFields(Resource):
         Use.NOT_IN_WARRE,
         default=False,
     )
+    show_in_nova = Field(
+        BOOLEAN,
+        "Whether Nova lists a flavor with this one's id, name and sizes, for programs whose users "
+        "choose among Nova's flavors. No server boots on it.",
+        Use.NOT_IN_WARRE,
+        default=False,
+    )
 
 
 class FlavorOffered(FlavorFields):

@@ -64,6 +64,11 @@ def send(method: str, url: str, *, fine: tuple[int, ...] = (), **kwargs: Any) ->
     raise exceptions.ServiceRefused(SERVICE, texts.services.REFUSAL(said=said))
 
 
+def make_trait(name: str) -> None:
+    """Make a trait, unless it exists."""
+    send("PUT", f"/traits/{name}")
+
+
 def make_class(name: str) -> None:
     """Make a resource class, unless it exists.
 

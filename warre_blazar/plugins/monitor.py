@@ -23,6 +23,7 @@ from warre_blazar.plugins import notifications, telling
 from warre_blazar.plugins.blazar_work import LeaseWorks
 from warre_blazar.plugins.notifications import BlazarsOutside
 from warre_blazar.services.booking import idempotency
+from warre_blazar.services.flavors import shown_in_nova
 from warre_blazar.services.hosts import host_refresh, unassigned
 from warre_blazar.services.messages import delivery, reminders
 from warre_blazar.services.messages.delivery import Channel
@@ -93,7 +94,7 @@ class SlotMonitor(base.BaseMonitorPlugin):
         return times.RECONCILE_EVERY
 
     def poll(self) -> dict[str, Any]:
-        """Move reservations off failed hosts, and reconcile the notes with the reservations.
+        """Move reservations off failed hosts, and let Nova have what it should have.
 
         :returns: an empty dictionary: Blazar has no flags of reservations to change.
         """
@@ -101,6 +102,7 @@ class SlotMonitor(base.BaseMonitorPlugin):
         # Placement.
         self._heal()
         backing.reconcile(opener().open)
+        shown_in_nova.look()
         return {}
 
     def get_healing_interval(self) -> int:

@@ -131,6 +131,8 @@ class Flavor:
     before_end: str | None = None
     #: Whether users may choose otherwise for a reservation.
     before_end_choice: bool = False
+    #: Whether a Nova flavor shows it, on which no server boots.
+    show_in_nova: bool = False
 
     @property
     def values(self) -> dict[str, Any]:
