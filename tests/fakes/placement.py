@@ -24,7 +24,6 @@ class Placement(Guarded):
 
     routes = (
         ("GET", "/resource_classes", "list_classes"),
-        ("PUT", "/traits/([^/]+)", "ensure_trait"),
         ("POST", "/resource_classes", "create_class"),
         ("PUT", "/resource_classes/([^/]+)", "ensure_class"),
         ("GET", "/resource_classes/([^/]+)", "show_class"),
@@ -225,11 +224,6 @@ class Placement(Guarded):
                 },
             },
         )
-
-    def ensure_trait(self, request: Request, name: str) -> Answer:
-        is_new = name not in self.traits
-        self.traits.add(name)
-        return Answer(201 if is_new else 204)
 
     def show_traits(self, request: Request, provider_id: str) -> Answer:
         provider = self._provider(provider_id)

@@ -16,7 +16,7 @@ def give(trait: str, provider_ids: Iterable[str]) -> None:
 
     A provider that is gone is left out.
     """
-    placement.send("PUT", f"/traits/{trait}")
+    placement.make_trait(trait)
     for provider_id in provider_ids:
         _change(provider_id, lambda traits: traits | {trait})
 

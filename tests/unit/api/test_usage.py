@@ -1,8 +1,10 @@
 """/usage and /refusals: who sees what, what is counted, and on which paths; idle reservations."""
 
+import dataclasses
 import datetime
 from types import SimpleNamespace
 from typing import Any
+from unittest import mock
 
 import pytest
 
@@ -158,7 +160,12 @@ def test_refusal_by_the_manager_is_listed_once(
     site: Site, alpha: Person, flavor: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ):
     """The API finds room, but the manager doesn't, as after another booking in between."""
-    monkeypatch.setattr(reservations, "admission", SimpleNamespace(check=admission.decide))
+
+    def decide(*args: Any, **kwargs: Any) -> admission.BookingDecision:
+        found = admission.decide(*args, **kwargs)
+        return dataclasses.replace(found, place=mock.Mock(), refusals=())
+
+    monkeypatch.setattr(reservations, "admission", SimpleNamespace(decide=decide))
     answer = alpha.post("reservations", things.booking(flavor, instance_count=3))
     assert refusal(answer)[1] == "slots_exhausted"
     (found,) = refusals(alpha)

@@ -49,7 +49,7 @@ def most(constraints: Iterable[Constraint], span: Span, limit: int) -> int:
 
 
 @dataclasses.dataclass(frozen=True)
-class Found:
+class FoundTimes:
     """When something can be booked."""
 
     times: Sequence[Times]
@@ -92,14 +92,14 @@ class Found:
         return min(starts, default=None)
 
 
-def find(constraints: Iterable[Constraint], search: Search) -> Found:
+def find(constraints: Iterable[Constraint], search: Search) -> FoundTimes:
     """Find the times that all constraints allow. Constraints after the blamed one aren't asked."""
     found: list[Times] = [Times((search.window,))]
     for each in constraints:
         found = _met(found, each.times(search), search.least)
         if not found:
-            return Found((), each)
-    return Found(found)
+            return FoundTimes((), each)
+    return FoundTimes(found)
 
 
 def latest_end(
@@ -110,9 +110,9 @@ def latest_end(
     If nothing can be booked, the end is the start. Without a constraint, it is the end of the
     search's window.
     """
-    found, end, stop = Found([Times((search.window,))]), search.window.end, None
+    found, end, stop = FoundTimes([Times((search.window,))]), search.window.end, None
     for each in constraints:
-        found = Found(_met(found.times, each.times(search), search.least))
+        found = FoundTimes(_met(found.times, each.times(search), search.least))
         if (reach := found.reach(start)) < end:
             end, stop = reach, each
     return end, stop

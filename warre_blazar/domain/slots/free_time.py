@@ -215,7 +215,7 @@ class FreeTime:
         count: int | None = None,
         least: datetime.timedelta | None = None,
         within: Span | None = None,
-    ) -> verdict.Found:
+    ) -> verdict.FoundTimes:
         """Find the times at which the instances can be booked.
 
         :param count: a smaller number of instances than the question's.

@@ -6,7 +6,7 @@ import functools
 
 from warre_blazar import times
 from warre_blazar.domain.booking.constraints import Quota
-from warre_blazar.domain.booking.verdict import Found
+from warre_blazar.domain.booking.verdict import FoundTimes
 from warre_blazar.domain.flavors.flavor import Flavor
 from warre_blazar.domain.slots.free_time import FreeTime, Question, Supply
 from warre_blazar.domain.timeline import Span
@@ -57,7 +57,7 @@ class OfferSearch:
         self._free = FreeTime(flavor, question, supply, quota)
 
     @functools.cached_property
-    def _found(self) -> Found:
+    def _found(self) -> FoundTimes:
         return self._free.find()
 
     def offers(self) -> list[FlavorOffer]:
@@ -74,7 +74,7 @@ class OfferSearch:
         why = self._free.why(self._found.blamed)
         return NotOffered(self._flavor, why, self._fewer(), self._shorter())
 
-    def _offers(self, found: Found, count: int) -> list[FlavorOffer]:
+    def _offers(self, found: FoundTimes, count: int) -> list[FlavorOffer]:
         return [FlavorOffer(self._flavor, span, count) for span in found.longest()]
 
     def _fewer(self) -> FlavorOffer | None:

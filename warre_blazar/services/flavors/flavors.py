@@ -250,7 +250,7 @@ def update(
     shape = flavor.shape
     columns = _checked(values, shape.vcpu, device_rules)
     is_of_boots = "extra_specs" in values
-    after = flavors.shape_of({**vars(shape), **columns})
+    after = flavors.shape_of({**vars(shape), **columns}) if is_of_boots else shape
     doubts = _check_boots(after) if is_of_boots else ()
     if is_of_boots or (values.get("active") and not flavor.active):
         _check_devices(after, flavor)
