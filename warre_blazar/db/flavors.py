@@ -58,6 +58,7 @@ def of_row(row: sa.RowMapping) -> Flavor:
         texts={column.name: row[column.name] for column in flavors.c if column.info == TEXT},
         generation=row["generation"],
         max_days_ahead=row["max_days_ahead"],
+        notice_hours=row["notice_hours"],
         extend_within_hours=row["extend_within_hours"],
         max_instances_per_project=row["max_instances_per_project"],
         gap_hours=row["gap_hours"],

@@ -70,6 +70,7 @@ flavors = sa.Table(
     sa.Column("category", string(64), info=TEXT),
     # The fair terms. NULL: the flavor doesn't have the term.
     sa.Column("max_days_ahead", sa.Integer),
+    sa.Column("notice_hours", sa.Integer, nullable=False, server_default="0"),
     sa.Column("extend_within_hours", sa.Integer),
     sa.Column("max_instances_per_project", sa.Integer),
     sa.Column("gap_hours", sa.Integer),

@@ -166,7 +166,7 @@ def check_flavors(wait: Wait, offered: Sequence[Flavor], *, any_length: bool = F
 
 def _refusal(wait: Wait, flavor: Flavor, any_length: bool) -> exceptions.WarreError | None:
     # The later the wait is served, the later its reservation may end.
-    case = Case(flavor, wait.expires_at, any_length=any_length)
+    case = Case(flavor, wait.created_at, any_length=any_length, until=wait.expires_at)
     rules = [
         *constraints.access(case),
         constraints.past(wait.created_at),

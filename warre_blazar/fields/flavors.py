@@ -104,6 +104,12 @@ class FlavorFields(Resource):
         "Reservations must end within this number of days from now. Null: there is no such limit.",
         Use.NOT_IN_WARRE,
     )
+    notice_hours = Field(
+        Integer(0, 876_000),
+        "Reservations must begin at least this number of hours after they are booked.",
+        Use.NOT_IN_WARRE,
+        default=0,
+    )
     extend_within_hours = Field(
         or_null(Integer(1, 876_000)),
         "A reservation can be extended only when at most this number of hours is left of it. Null: "

@@ -69,6 +69,12 @@ TOO_FAR_AHEAD = Entry(
     "{latest_end:time}, or book later",
     brief="the flavor can't be booked so far ahead",
 )
+TOO_SHORT_NOTICE = Entry(
+    "too_short_notice",
+    "Reservation starts too soon: the flavor must be booked {notice_hours:number} hours ahead; "
+    "choose a start from {start_from:time} on",
+    brief="the flavor must be booked earlier",
+)
 TOO_EARLY_TO_EXTEND = Entry(
     "too_early_to_extend",
     "Reservation can be extended only in its last {extend_within_hours:number} hours; try again "

@@ -103,6 +103,7 @@ def a_site(chance: random.Random, cloud: Cloud) -> Site:
         "max_instances_per_project": chance.choice([None, None, 2, 4]),
         "gap_hours": chance.choice([None, None, 0, 1]),
         "extend_within_hours": chance.choice([None, None, 2]),
+        "notice_hours": chance.choice([0, 0, 2]),
         "start": chance.choice([None, None, world.hours(1, 2).start]),
         "end": chance.choice([None, None, world.hours(6, 7).start]),
         "active": chance.random() < 0.9,

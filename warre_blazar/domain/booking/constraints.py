@@ -191,6 +191,8 @@ class Case:
     any_length: bool = False
     #: The present time of the reservation that is to change. None: it is a new booking.
     before: Span | None = None
+    #: The last moment at which it may be asked for. None: it is asked for now.
+    until: datetime.datetime | None = None
 
 
 def past(now: datetime.datetime) -> TimeRule:
@@ -223,6 +225,8 @@ def terms(case: Case) -> list[Constraint]:
         rules.append(_term(_until(flavor.end), refusals.AFTER_FLAVOR_END, end=flavor.end))
     if (days := flavor.max_days_ahead) is not None:
         rules.append(_ahead(case, days))
+    if flavor.notice_hours:
+        rules.append(_notice(case))
     if case.before and (hours := flavor.extend_within_hours) is not None:
         rules += _extension(case.before, hours, case.now)
     return rules
@@ -230,13 +234,21 @@ def terms(case: Case) -> list[Constraint]:
 
 def _ahead(case: Case, days: int) -> Constraint:
     """Reservations end within so many days. So a new one isn't longer than that."""
-    minute, longest = case.now.replace(second=0, microsecond=0), days * times.DAY
+    minute, longest = (case.until or case.now).replace(second=0, microsecond=0), days * times.DAY
     latest = minute + min(longest, FOREVER.end - minute)
     allowed = Times((Span(FOREVER.start, latest),), datetime.timedelta.max)
     if case.before is None:
         allowed = allowed._replace(longest=longest)
     data = {"max_days_ahead": days, "latest_end": latest}
     return _term((allowed,), refusals.TOO_FAR_AHEAD, **data)
+
+
+def _notice(case: Case) -> Constraint:
+    """Reservations are booked some hours ahead. A change may keep the start, or make it later."""
+    hours, minute = case.flavor.notice_hours, case.now.replace(second=0, microsecond=0)
+    first = minute + min(hours * times.HOUR, FOREVER.end - minute)
+    allowed = _from(first if case.before is None else min(first, case.before.start))
+    return _term(allowed, refusals.TOO_SHORT_NOTICE, notice_hours=hours, start_from=first)
 
 
 def length(flavor: Flavor) -> Constraint:

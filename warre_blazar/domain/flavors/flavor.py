@@ -116,6 +116,8 @@ class Flavor:
     generation: int = 0
     #: Reservations must end within so many days. None: there is no such limit.
     max_days_ahead: int | None = None
+    #: Reservations must begin at least so many hours after they are booked.
+    notice_hours: int = 0
     #: A reservation can be extended only when at most so many hours are left. None: always.
     extend_within_hours: int | None = None
     #: The number of instances that one project can hold at the same time. None: any number.

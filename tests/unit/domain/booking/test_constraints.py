@@ -203,6 +203,32 @@ def test_end_may_be_only_so_many_days_ahead(end, codes):
 
 
 @pytest.mark.parametrize(
+    ("before", "start", "is_refused"),
+    [
+        pytest.param(None, 119, True, id="a minute too soon"),
+        pytest.param(None, 120, False, id="exactly so many hours ahead"),
+        pytest.param(30, 30, False, id="a change that keeps the start"),
+        pytest.param(30, 40, False, id="a change to a later start"),
+        pytest.param(30, 20, True, id="a change to an earlier start"),
+        pytest.param(600, 119, True, id="a change to a start that is too soon"),
+    ],
+)
+def test_reservation_is_booked_some_hours_ahead(before, start, is_refused):
+    case = Case(
+        flavor(notice_hours=2),
+        at(0) + 59 * SECOND,
+        before=None if before is None else span(before, before + 60),
+    )
+    found = refused(constraints.terms(case), span(start, start + 60))
+    assert [error.code for error in found] == (["too_short_notice"] if is_refused else [])
+    for error in found:
+        assert error.detail == {
+            "notice_hours": 2,
+            "start_from": f"{at(120).isoformat()}+00:00",
+        }
+
+
+@pytest.mark.parametrize(
     ("after", "now", "is_refused"),
     [
         pytest.param(span(0, 11 * HOUR), at(8 * HOUR), False, id="in the last hours"),
@@ -295,6 +321,7 @@ def rules(draw: st.DrawFn) -> list[Constraint]:
         start=draw(HOURS.map(lambda n: n and at(n * HOUR))),
         end=draw(HOURS.map(lambda n: n and at((8 + n) * HOUR))),
         extend_within_hours=draw(HOURS),
+        notice_hours=draw(st.sampled_from([0, 0, 2])),
     )
     before = draw(st.none() | st.integers(4, 9).map(lambda end: span(2 * HOUR, end * HOUR)))
     case = Case(limited, at(3 * HOUR), any_length=draw(st.booleans()), before=before)
