@@ -146,7 +146,7 @@ class Limit(Constraint):
 
 
 @dataclasses.dataclass(frozen=True)
-class Quota(Constraint):
+class QuotaLimit(Constraint):
     """A project's limits."""
 
     limits: Amount

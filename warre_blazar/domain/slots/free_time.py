@@ -9,7 +9,7 @@ from collections.abc import Collection, Hashable, Mapping, Sequence
 from warre_blazar import texts, times
 from warre_blazar.domain import timeline
 from warre_blazar.domain.booking import constraints, verdict
-from warre_blazar.domain.booking.constraints import Case, Constraint, Quota, Search, Times
+from warre_blazar.domain.booking.constraints import Case, Constraint, QuotaLimit, Search, Times
 from warre_blazar.domain.booking.reservation import Reservation
 from warre_blazar.domain.flavors.devices import NO_DEVICES, Rules
 from warre_blazar.domain.flavors.flavor import Flavor, Shape
@@ -167,7 +167,7 @@ class FreeTime:
         flavor: Flavor,
         question: Question,
         supply: Supply,
-        quota: Quota | None = None,
+        quota: QuotaLimit | None = None,
     ) -> None:
         """
         :param quota: the project's limits. None: they are of no matter.

@@ -5,7 +5,7 @@ import datetime
 import functools
 
 from warre_blazar import times
-from warre_blazar.domain.booking.constraints import Quota
+from warre_blazar.domain.booking.constraints import QuotaLimit
 from warre_blazar.domain.booking.verdict import FoundTimes
 from warre_blazar.domain.flavors.flavor import Flavor
 from warre_blazar.domain.slots.free_time import FreeTime, Question, Supply
@@ -47,7 +47,7 @@ class OfferSearch:
     """A search for offers of one flavor, from what is booked."""
 
     def __init__(
-        self, flavor: Flavor, question: Question, supply: Supply, quota: Quota | None
+        self, flavor: Flavor, question: Question, supply: Supply, quota: QuotaLimit | None
     ) -> None:
         """
         :param question: ``least`` is the length of the booking.

@@ -11,7 +11,7 @@ from warre_blazar import times
 from warre_blazar.db import flavors, session
 from warre_blazar.domain.booking import verdict
 from warre_blazar.domain.booking.booking_rules import BookingConditions
-from warre_blazar.domain.booking.constraints import Quota
+from warre_blazar.domain.booking.constraints import QuotaLimit
 from warre_blazar.domain.booking.quota import Amount
 from warre_blazar.domain.flavors.flavor import Flavor
 from warre_blazar.domain.running.snapshots import effective_before_end
@@ -248,7 +248,7 @@ def _free(case: _Decided, conditions: BookingConditions, now: datetime.datetime)
     quota = None
     if standing:
         amount = own.reservation.amount if own else None
-        quota = Quota(standing.limits, standing.used, amount)
+        quota = QuotaLimit(standing.limits, standing.used, amount)
     with session.reader() as db:
         is_accessible = flavors.is_accessible(db, case.flavor, case.project_id)
         question = dataclasses.replace(question, accessible=is_accessible)

@@ -9,7 +9,7 @@ from warre_blazar.db.booking import quotas as stored_quotas
 from warre_blazar.db.hosts import allocations
 from warre_blazar.db.running import backings
 from warre_blazar.domain.booking.booking_rules import BookingConditions
-from warre_blazar.domain.booking.constraints import Quota
+from warre_blazar.domain.booking.constraints import QuotaLimit
 from warre_blazar.domain.booking.reservation import Reservation
 from warre_blazar.domain.booking.reservation_states import ACTIVE, ALLOCATED
 from warre_blazar.domain.flavors.flavor import Flavor
@@ -75,7 +75,7 @@ def find(
         if allowed is not None:
             growing, own = [reservation.reservation_id], reservation.amount
             used = stored_quotas.usage(db, project_id, rule.types, growing) + own
-            quota = Quota(allowed, used, own)
+            quota = QuotaLimit(allowed, used, own)
         free = free_slots.read(db, flavor, question, quota)
     end, stop = free.latest_end(span.start)
     why = stop.error(question.window, reservation.instance_count) if stop else None

@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 from warre_blazar import times
 from warre_blazar.db import flavors, maintenance, session
 from warre_blazar.domain.booking import verdict
-from warre_blazar.domain.booking.constraints import Quota
+from warre_blazar.domain.booking.constraints import QuotaLimit
 from warre_blazar.domain.flavors.flavor import Flavor
 from warre_blazar.domain.maintenance import MaintenanceWindow
 from warre_blazar.domain.slots import free_time
@@ -112,7 +112,9 @@ def visible_flavor(db: Session, question: Question) -> Flavor:
     )
 
 
-def read(db: Session, flavor: Flavor, question: Question, quota: Quota | None = None) -> FreeTime:
+def read(
+    db: Session, flavor: Flavor, question: Question, quota: QuotaLimit | None = None
+) -> FreeTime:
     """Read what decides when a flavor can be booked.
 
     :param quota: as for ``FreeTime``.

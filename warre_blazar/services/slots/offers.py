@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from warre_blazar.db import flavors, session
 from warre_blazar.db.booking import quotas as stored_quotas
-from warre_blazar.domain.booking.constraints import Quota
+from warre_blazar.domain.booking.constraints import QuotaLimit
 from warre_blazar.domain.booking.quota import Rule
 from warre_blazar.domain.flavors.flavor import Flavor
 from warre_blazar.domain.hosts import host_properties
@@ -66,7 +66,7 @@ def find(question: Question, choice: FlavorChoice, rule: Rule, limit: int | None
     with session.reader() as db:
         quota = None
         if allowed is not None:
-            quota = Quota(allowed, stored_quotas.usage(db, question.project_id, rule.types))
+            quota = QuotaLimit(allowed, stored_quotas.usage(db, question.project_id, rule.types))
         listed = chosen(db, question, choice)
         read = supply.of_flavors(db, listed, question, question.future)
     found: list[FlavorOffer] = []

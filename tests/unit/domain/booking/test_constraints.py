@@ -335,7 +335,7 @@ def rules(draw: st.DrawFn) -> list[Constraint]:
         constraints.slots(
             limited, claims(*draw(CLAIMS)), draw(st.sampled_from([0, HOUR])) * MINUTE
         ),
-        constraints.Quota(limits, own or Amount(1, 2), own),
+        constraints.QuotaLimit(limits, own or Amount(1, 2), own),
     ]
 
 

@@ -8,7 +8,7 @@ import hypothesis
 import pytest
 from hypothesis import strategies as st
 
-from warre_blazar.domain.booking.constraints import Quota
+from warre_blazar.domain.booking.constraints import QuotaLimit
 from warre_blazar.domain.booking.quota import UNLIMITED, Amount
 from warre_blazar.domain.flavors.flavor import Flavor, Shape
 from warre_blazar.domain.hosts.bookable_host import BookableHost
@@ -159,7 +159,7 @@ def search(world: World, **changes: Any) -> tuple[OfferSearch, FreeTime]:
     )
     question = dataclasses.replace(question, **changes)
     hours = UNLIMITED if world.hours_left is None else world.hours_left
-    quota = Quota(Amount(UNLIMITED, hours), Amount())
+    quota = QuotaLimit(Amount(UNLIMITED, hours), Amount())
     free = FreeTime(flavor, dataclasses.replace(question, any_length=True), supply)
     return OfferSearch(flavor, question, supply, quota), free
 

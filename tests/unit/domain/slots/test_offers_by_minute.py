@@ -11,7 +11,7 @@ import math
 import hypothesis
 from hypothesis import strategies as st
 
-from warre_blazar.domain.booking.constraints import Quota
+from warre_blazar.domain.booking.constraints import QuotaLimit
 from warre_blazar.domain.booking.quota import UNLIMITED, Amount
 from warre_blazar.domain.flavors.flavor import Flavor, Shape
 from warre_blazar.domain.hosts.bookable_host import BookableHost
@@ -247,7 +247,7 @@ def search(world: World) -> OfferSearch:
         least=world.least * MINUTE,
     )
     limits = (UNLIMITED if n is None else n for n in (world.reservations_left, world.hours_left))
-    return OfferSearch(flavor, question, supply, Quota(Amount(*limits), Amount()))
+    return OfferSearch(flavor, question, supply, QuotaLimit(Amount(*limits), Amount()))
 
 
 @hypothesis.settings(max_examples=120, deadline=None)
