@@ -20,7 +20,7 @@ class _Listing(argparse.ArgumentParser):
         return argparse.Namespace(words=list(args or ()))
 
 
-class Group(command.Command):
+class CommandGroup(command.Command):
     """List the commands that begin with these words."""
 
     #: The openstack command line needs no credentials for it.

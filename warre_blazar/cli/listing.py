@@ -9,16 +9,16 @@ from warre_blazar.client import lookup
 from warre_blazar.client.types import Document
 
 
-class Filter(NamedTuple):
+class ListFilter(NamedTuple):
     """Options that restrict a list, and a function that reads the client's filters from them."""
 
     add: Callable[[argparse.ArgumentParser], object]
     values: Callable[[base.Command, argparse.Namespace], Document]
 
 
-def projects(what: str) -> Filter:
+def projects(what: str) -> ListFilter:
     """``--project`` and ``--all-projects``. The text says what the command does."""
-    return Filter(
+    return ListFilter(
         lambda parser: arguments.add_projects(parser, what),
         lambda command, parsed_args: {
             "all_projects": parsed_args.all_projects,
@@ -27,15 +27,15 @@ def projects(what: str) -> Filter:
     )
 
 
-def user(text: str) -> Filter:
+def user(text: str) -> ListFilter:
     """``--user``."""
-    return Filter(
+    return ListFilter(
         lambda parser: arguments.add_user(parser, text),
         lambda command, parsed_args: {"user_id": user_names.identity(command, parsed_args)},
     )
 
 
-def flavor(text: str) -> Filter:
+def flavor(text: str) -> ListFilter:
     """``--flavor``. An id isn't looked up, because the flavor may have been deleted."""
 
     def values(command: base.Command, parsed_args: argparse.Namespace) -> Document:
@@ -44,29 +44,29 @@ def flavor(text: str) -> Filter:
         return {"flavor_id": command.v2.flavors.get(ref).id if is_name else ref}
 
     named = option("--flavor", f"{text} (ID or name)", metavar="FLAVOR")
-    return Filter(named.add, values)
+    return ListFilter(named.add, values)
 
 
-def period(since: str, until: str) -> Filter:
+def period(since: str, until: str) -> ListFilter:
     """``--from`` and ``--to``, with a help text for each."""
-    return Filter(
+    return ListFilter(
         lambda parser: arguments.add_from_to(parser, since, until),
         lambda command, args: dict(zip(("since", "until"), command.window(args), strict=True)),
     )
 
 
-def limit(text: str) -> Filter:
+def limit(text: str) -> ListFilter:
     """``--limit``."""
     return option("--limit", text, metavar="N", type=arguments.count)
 
 
-def option(flag: str, text: str, **settings: Any) -> Filter:
+def option(flag: str, text: str, **settings: Any) -> ListFilter:
     """An option whose value is that of the filter with its name.
 
     :param settings: further arguments of ``add_argument``.
     """
     name = flag[2:].replace("-", "_")
-    return Filter(
+    return ListFilter(
         lambda parser: parser.add_argument(flag, help=text, **settings),
         lambda _, parsed_args: {name: getattr(parsed_args, name)},
     )
@@ -77,7 +77,7 @@ class ListObjects(base.ListCommand):
 
     #: The client's attribute for this kind of objects.
     collection = ""
-    filters: Sequence[Filter] = ()
+    filters: Sequence[ListFilter] = ()
     columns: Sequence[str] = ()
     #: Further columns with ``--long``. A command without any has no such option.
     long: Sequence[str] = ()

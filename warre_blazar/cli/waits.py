@@ -182,7 +182,7 @@ class ListWaits(_Waits, listing.ListObjects):
     filters = (
         listing.projects("list waits"),
         listing.user("only waits of this user"),
-        listing.Filter(_add_states, _states),
+        listing.ListFilter(_add_states, _states),
     )
     columns = (
         *("id", "name", "flavor", "instance_count", "hours", "from", "to", "mode", "status"),

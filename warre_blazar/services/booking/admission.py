@@ -272,7 +272,7 @@ def _decide(
     closed = [span] if terms.is_closed and not conditions.in_windows else []
     booked = finding_room.booked_by(db, flavor, request.project_id, span)
     of_use = [*constraints.windows(closed), *constraints.of_project(flavor, booked)]
-    of_quota = [constraints.Quota(standing.limits, standing.used)] if standing else []
+    of_quota = [constraints.QuotaLimit(standing.limits, standing.used)] if standing else []
     need = finding_room.Need(
         request.project_id, flavor.shape, request.count, span, request.affinity
     )

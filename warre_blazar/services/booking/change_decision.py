@@ -124,7 +124,7 @@ def decide(
     rules = _rules(db, flavor, reservation, span, change)
     of_quota = []
     if standing:
-        of_quota = [constraints.Quota(standing.limits, standing.used, reservation.amount)]
+        of_quota = [constraints.QuotaLimit(standing.limits, standing.used, reservation.amount)]
     if grows:
         refusals = verdict.refusals(rules, span, change.count)
         outcome = _grown(outcome, change, refusals, room)
