@@ -140,7 +140,9 @@ class _Known(list[Any]):
 def test_group_lists_its_commands(capsys: pytest.CaptureFixture[str]) -> None:
     names = ("reservation series create", "reservation series list", "reservation list")
     known = _Known((name, SimpleNamespace(value="warre_blazar.cli.x:X")) for name in names)
-    known.append(("reservation series", SimpleNamespace(value="warre_blazar.cli.groups:CommandGroup")))
+    known.append(
+        ("reservation series", SimpleNamespace(value="warre_blazar.cli.groups:CommandGroup"))
+    )
     app: Any = SimpleNamespace(NAME="openstack", command_manager=known, stdout=io.StringIO())
     group = groups.CommandGroup(app, None, cmd_name="reservation series")
     parser = group.get_parser("openstack reservation series")
