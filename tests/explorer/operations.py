@@ -438,7 +438,7 @@ def pending(world: World) -> Scene:
         parts.add_flavor(
             slots=slots,
             vcpu=1,
-            extra_specs={f"resources:{places.CLASS}": units},
+            extra_specs={places.SPEC: units},
             idle_end_hours=1,
         )
         for slots, units in ((2, "1"), (4, "2"))
@@ -576,13 +576,21 @@ ONLY_ON = {"imported": "mariadb", "foreign": "mariadb"}
 
 def _host(world: World, name: str) -> str:
     units = world.devices[name] = (2, 2)
-    gpus = tuple(
-        Provider(f"{name}-{i}", f"{name}_gpu{i}", name, {places.CLASS: Inventory(n)}, frozenset())
+    placement = world.cloud.placement
+    ids = [
+        placement.add_provider(f"{name}_gpu{i}", None, **{places.CLASS: n})
         for i, n in enumerate(units)
+    ]
+    gpus = tuple(
+        Provider(gpu, f"{name}_gpu{i}", name, {places.CLASS: Inventory(n)}, frozenset())
+        for i, (gpu, n) in enumerate(zip(ids, units, strict=True))
     )
     host_id = parts.add_host(world.cloud, name, vcpus=4, children=gpus)
-    provider = world.cloud.placement.named(name)
+    provider = placement.named(name)
     assert provider is not None
+    (root,) = (i for i, p in placement.providers.items() if p["name"] == name)
+    for gpu in ids:
+        placement.providers[gpu]["parent"] = root
     for cls, total in {"VCPU": 4, "MEMORY_MB": 65536, "DISK_GB": 1000}.items():
         provider["inventories"][cls] = {"total": total, "reserved": 0, "allocation_ratio": 1.0}
     return host_id

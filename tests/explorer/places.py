@@ -11,6 +11,8 @@ import sqlalchemy as sa
 
 #: The class of the devices in the states that are explored.
 CLASS = "VGPU"
+#: The extra spec by which flavors ask for devices. Nova is told which devices their servers have.
+SPEC = f"resources1:{CLASS}"
 _HELD = f"""
 SELECT h.hypervisor_hostname AS host, l.start_date, l.end_date, w.claim_start, w.claim_end, w.shape
 FROM computehost_allocations a
@@ -18,7 +20,7 @@ JOIN computehosts h ON h.id = a.compute_host_id
 JOIN reservations r ON r.id = a.reservation_id
 JOIN leases l ON l.id = r.lease_id
 JOIN warre_reservations w ON w.reservation_id = r.id
-WHERE w.shape LIKE '%resources:{CLASS}%'
+WHERE w.shape LIKE '%{SPEC}%'
 """
 
 
@@ -81,5 +83,5 @@ def _stay(row: Any) -> Stay:
         spans.append((row["claim_start"], row["claim_end"]))
     return Stay(
         [(str(start)[:19], str(end)[:19]) for start, end in spans],
-        int(shape["extra_specs"][f"resources:{CLASS}"]),
+        int(shape["extra_specs"][SPEC]),
     )

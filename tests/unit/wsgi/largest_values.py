@@ -48,7 +48,7 @@ _TINY = {
     "memory": {"resources:VCPU": "0", "resources:DISK_GB": "0"},
     "rate": {
         **{"resources:VCPU": "0", "resources:DISK_GB": "0", "resources:MEMORY_MB": "0"},
-        "resources:VGPU": "1",
+        "resources1:VGPU": "1",
     },
     "rates": {
         **{"resources:VCPU": "0", "resources:DISK_GB": "0", "resources:MEMORY_MB": "0"},
