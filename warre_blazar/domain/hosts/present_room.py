@@ -106,7 +106,17 @@ def room(
         providers=remains.providers,
     )
     window = Span(moment, moment + times.MINUTE)
-    return host.settled().room(nova_requests.known_to_placement(request), window)
+    return host.settled().room(_anywhere(request), window)
+
+
+def _anywhere(request: PlacementRequest) -> PlacementRequest:
+    """What an instance takes of Placement, if it doesn't matter what was planned.
+
+    What is left of the providers isn't the tree for which the plan was made.
+    """
+    known = nova_requests.known_to_placement(request)
+    groups = (dataclasses.replace(group, by_specs=False) for group in known.suffixed)
+    return dataclasses.replace(known, suffixed=tuple(groups)) if known.suffixed else known
 
 
 def _without_servers(
@@ -119,6 +129,4 @@ def _without_servers(
             continue
         used[held.reservation_id] += 1
         if used[held.reservation_id] > remains.servers_of(held.reservation_id):
-            # Its servers may be on any providers, because Nova doesn't know its places.
-            request = nova_requests.known_to_placement(held.request)
-            yield held._replace(request=request, places=None)
+            yield held._replace(request=_anywhere(held.request), places=None)
