@@ -1,6 +1,7 @@
 """The base classes of all commands: connection, times, errors and output."""
 
 import argparse
+import contextlib
 import datetime
 import functools
 import os
@@ -185,7 +186,7 @@ class Command(BlazarCommand):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise SystemExit(_PIPE_CLOSED) from None
         except Failure as failure:
-            code = failure_codes.code(failure) if self.is_for_programs else ""
+            code = failure_codes.code(failure) if has_format else ""
             if not code:
                 raise
             raise Failure(f"{failure}\nCode: {code}") from failure
@@ -303,7 +304,8 @@ class ShowCommand(Command, show.ShowOne):
             # A command that changes something may ask for a dry run to explain a refusal.
             if self.is_for_programs and parsed_args.dry_run:
                 fields = self.details({"would": None, **refused.document})
-                self.produce_output(parsed_args, *fields)
+                with contextlib.suppress(ValueError):  # It has none of the columns in -c.
+                    self.produce_output(parsed_args, *fields)
                 self.app.stdout.flush()
             raise
 
@@ -347,11 +349,8 @@ class ChangeCommand(Command):
         :param document: what the API foresees, in the fields that programs read.
         :param more: further lines for people.
         """
-        if self.is_for_programs:
-            fields = {"would": action, **(document or {})}
-            return tuple(fields), tuple(self.column(name, fields[name]) for name in fields)
-        print("\n".join([f"Dry run: would {action}", *more]), file=self.app.stdout)
-        return (), ()
+        lines = [f"Dry run: would {action}", *more]
+        return self._reported(lines, {"would": action, **(document or {})})
 
     def report_change(self, line: str, document: Document) -> tuple[Any, Any]:
         """Print a line that says what the command has changed.
@@ -359,9 +358,12 @@ class ChangeCommand(Command):
         For programs, nothing is printed here: cliff prints the returned fields of the changed
         object.
         """
+        return self._reported([line], document)
+
+    def _reported(self, lines: Iterable[str], document: Document) -> tuple[Any, Any]:
         if self.is_for_programs:
             return tuple(document), tuple(self.column(name, document[name]) for name in document)
-        print(line, file=self.app.stdout)
+        print("\n".join(lines), file=self.app.stdout)
         return (), ()
 
     def asks_on_terminal(self, parsed_args: argparse.Namespace) -> bool:

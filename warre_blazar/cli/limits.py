@@ -3,7 +3,7 @@
 import argparse
 from typing import Any
 
-from warre_blazar.cli import base, columns, keystone_names, project_names
+from warre_blazar.cli import arguments, base, columns, project_names
 from warre_blazar.client import Limits
 
 #: The columns of the rows that ``rows`` returns. ``source`` is ``project`` if the limit is the
@@ -24,18 +24,7 @@ class ShowLimits(base.ListCommand):
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
-        whose = parser.add_mutually_exclusive_group()
-        whose.add_argument(
-            "--project",
-            metavar="PROJECT",
-            help="show the limits of this project (ID or name; admin only)",
-        )
-        whose.add_argument(
-            "--all-projects",
-            action="store_true",
-            help="show the limits of all projects (admin only)",
-        )
-        keystone_names.add_domain(parser, "project")
+        arguments.add_projects(parser, "show the limits")
         return parser
 
     def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:

@@ -238,11 +238,18 @@ def test_code_of_a_refusal_is_the_last_line_for_programs(api: Api, run: Run) -> 
         assert last.startswith(f"Code: {code}")
 
 
-def test_people_see_no_code(api: Api, run: Run) -> None:
+@pytest.mark.parametrize("more", [(), ("-c", "status")])
+def test_people_see_no_code(api: Api, run: Run, more: tuple[str, ...]) -> None:
     api.answers["POST /v2/waits"] = error(409, "No more", "too_many_waits")
     with pytest.raises(Failure) as caught:
-        run(waits.CreateWait, "gpu.large", "--hours", "24")
+        run(waits.CreateWait, "gpu.large", "--hours", "24", *more)
     assert "Code" not in str(caught.value)
+
+
+def test_refusal_is_said_whatever_columns_are_named(api: Api, run: Run) -> None:
+    api.answers["POST /v2/reservations"] = foreseen(("slots_exhausted", "No", {}))
+    with pytest.raises(Failure, match="No"):
+        run(reservations.CreateReservation, "f", *_EXACT, "--dry-run", "-c", "compute_flavor")
 
 
 def test_failure_that_the_api_has_not_refused_has_no_code(run: Run) -> None:
