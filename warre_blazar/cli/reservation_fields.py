@@ -1,6 +1,5 @@
 """Formats reservations for commands: as fields with names in addition to ids, and as phrases."""
 
-import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,36 +11,21 @@ from warre_blazar.client.types import Document
 BESIDE = {"project_id": "project", "user_id": "user", "deleted_by": "deleted_by_name"}
 
 
-@dataclasses.dataclass(frozen=True)
-class Names:
-    """The known names of projects and users, by id."""
+def flat(item: Reservation, names: Mapping[str, str] | None = None) -> Document:
+    """Return a reservation's fields, and the names of its flavor, project and user.
 
-    projects: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    users: Mapping[str, str] = dataclasses.field(default_factory=dict)
-
-    def beside(self, field: str, identity: Any) -> Document:
-        """Return an additional field with the name of a project or user.
-
-        :param field: the name of the field that has the id.
-        :param identity: the id.
-        :returns: the additional field, or an empty document if the name isn't known.
-        """
-        names = self.projects if field == "project_id" else self.users
-        if field not in BESIDE or identity not in names:
-            return {}
-        return {BESIDE[field]: names[identity]}
-
-
-def flat(item: Reservation, names: Names = Names()) -> Document:
-    """Return a reservation's fields, and the names of its flavor, project and user."""
-    fields: Document = {}
+    :param names: the known names of projects and users, by id.
+    """
+    known, fields = names or {}, dict[str, Any]()
     for name, value in item.document.items():
         if name == "flavor":
             fields |= {"flavor": value["name"], "flavor_id": value["id"]}
         elif name == "warnings":
             fields[name] = columns.warnings(value)
         else:
-            fields |= {**names.beside(name, value), name: value}
+            if name in BESIDE and value in known:
+                fields[BESIDE[name]] = known[value]
+            fields[name] = value
     return fields
 
 

@@ -1,7 +1,6 @@
 """The command that lists reservations, and its filters."""
 
 import argparse
-import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,7 +9,7 @@ from warre_blazar.cli import (
     project_names,
     user_names,
 )
-from warre_blazar.cli.reservation_fields import BESIDE, Names, flat
+from warre_blazar.cli.reservation_fields import BESIDE, flat
 from warre_blazar.client import Reservation, errors
 from warre_blazar.fields.declaration import Use, columns, fields
 from warre_blazar.fields.reservations import DELETED, STATES
@@ -123,15 +122,14 @@ class ListReservations(listing.ListObjects):
         user_id = filters["user_id"]
         return bool(filters["host"] or (user_id and not user_names.is_own(self, user_id)))
 
-    def _names(self, columns: Sequence[str], reservations: Sequence[Reservation]) -> Names:
+    def _names(self, columns: Sequence[str], reservations: Sequence[Reservation]) -> dict[str, str]:
         """Look up the names of projects and users that the columns show."""
-        names = Names()
+        names = {}
         if "project" in columns:
-            project_ids = (reservation.project_id for reservation in reservations)
-            names = Names(project_names.names(self, project_ids))
+            names = project_names.names(self, (each.project_id for each in reservations))
         if of_users := [name for name in ("user_id", "deleted_by") if BESIDE[name] in columns]:
             ids = (each.document.get(name) for each in reservations for name in of_users)
-            names = dataclasses.replace(names, users=user_names.names(self, ids))
+            names |= user_names.names(self, ids)
         return names
 
 

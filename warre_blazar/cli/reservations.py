@@ -30,7 +30,7 @@ from warre_blazar.cli import (
     wording,
 )
 from warre_blazar.cli.failure import Failure, WrongOptions
-from warre_blazar.cli.reservation_fields import Names, flat, phrase
+from warre_blazar.cli.reservation_fields import flat, phrase
 from warre_blazar.cli.reservation_options import texts
 from warre_blazar.client import Reservation, errors
 from warre_blazar.client.types import Document
@@ -160,12 +160,12 @@ class ShowReservation(_Reservations, base.OneCommand, base.ShowCommand):
                 raise
         return get(ref, log=True)  # Only with its log, a deleted reservation is found.
 
-    def _deletion(self, reservation: Reservation, names: Names) -> str:
+    def _deletion(self, reservation: Reservation, names: Mapping[str, str]) -> str:
         """Return a sentence that says when a reservation was deleted, and by whom if known."""
         values = reservation.document
         deleted_at = datetime.datetime.fromisoformat(values["deleted_at"])
         user_id = values["deleted_by"]
-        by = f" by {names.users.get(user_id, user_id)}" if user_id else ""
+        by = f" by {names.get(user_id, user_id)}" if user_id else ""
         return f"Deleted {time_display.brief(deleted_at, self.where)}{by}"
 
     def _changes(self, changes: list[Document]) -> columns.Column:
@@ -175,11 +175,9 @@ class ShowReservation(_Reservations, base.OneCommand, base.ShowCommand):
             [change_log.shown(change, names, self.where) for change in changes]
         )
 
-    def _names(self, reservation: Reservation) -> Names:
-        return Names(
-            project_names.names(self, [reservation.project_id]),
-            user_names.names(self, [reservation.user_id, reservation.document.get("deleted_by")]),
-        )
+    def _names(self, reservation: Reservation) -> dict[str, str]:
+        users = [reservation.user_id, reservation.document.get("deleted_by")]
+        return project_names.names(self, [reservation.project_id]) | user_names.names(self, users)
 
 
 class CreateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
