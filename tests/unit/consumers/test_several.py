@@ -11,7 +11,9 @@ from tests.unit.api.people import Person
 from tests.unit.consumers import forms
 from tests.unit.consumers.site import END, NOW, START, ExactSite, body, instance
 from warre_blazar.db import session, tables
+from warre_blazar.domain.audit.differences import DifferenceKind
 from warre_blazar.errors import exceptions
+from warre_blazar.services.audit import looking
 from warre_blazar.services.booking import admission
 
 PROJECT = identity.project_id("alpha")
@@ -102,6 +104,19 @@ def test_one_that_does_not_fit_beside_the_others_lets_none_be_booked(
         assert refused.json["error_message"].startswith(("No capacity", "Not enough hosts"))
         assert site.rows() == before
     site.book(instance(flavor["id"], most - 1), instance("plain", 2))
+
+
+def test_audit_finds_nothing_at_any_time(site: ExactSite, asked: Any):
+    """Not even that the trust is unused, which v1 shows."""
+    made = site.book(*asked)
+    neighbors = looking.StockTypes(lambda count: 600.0 * count, are_exact=True)
+    for now in (NOW, START, END):
+        site.go_to(now)
+        seen = looking.look(now, neighbors.patience, neighbors)
+        assert seen.away == {}
+        words = (made["id"], made["trust_id"], *ids_of(made))
+        assert [d.text for d in seen.differences if any(w in d.text for w in words)] == []
+        assert DifferenceKind.TRUSTS_UNUSED not in {d.kind for d in seen.differences}
 
 
 def test_quota_is_that_of_all_together(site: ExactSite, asked: Any):
