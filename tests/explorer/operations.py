@@ -201,8 +201,10 @@ def _several(world: World, scene: Scene) -> str:
     }
     try:
         manager.create_lease(caller.context, values)
-    except (manager.ManagerSilent, exceptions.DatabaseUnavailable) as error:
-        # Clients of v1 look themselves whether they have booked.
+    except (manager.ManagerSilent, exceptions.WarreError) as error:
+        # Clients of v1 look themselves whether they have booked if a service was away.
+        if getattr(error, "code", "service_unavailable") != "service_unavailable":
+            raise
         raise exceptions.NoAnswer("", texts.services.OWN_BOOKED()) from error
     return name
 
