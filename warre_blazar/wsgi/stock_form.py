@@ -12,8 +12,10 @@ from blazar.api.v1.leases import service
 from blazar.db import api as db_api
 from blazar.plugins import flavor as stock_flavor
 
+from warre_blazar.db import session
+from warre_blazar.db.running import backings
 from warre_blazar.domain.flavors.flavor import RESOURCE_TYPE
-from warre_blazar.domain.running import backing_names
+from warre_blazar.domain.running import backing_names, lease_states
 
 #: By column of a reservation, the field of its source flavor that Blazar's plugin writes there.
 _SIZES = {"vcpus": "vcpus", "memory_mb": "ram", "disk_gb": "disk"}
@@ -65,15 +67,20 @@ def _showing(method: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(method)
     def call(*args: Any, **kwargs: Any) -> Any:
         answer = method(*args, **kwargs)
-        for lease in answer if isinstance(answer, list) else [answer]:
-            _show(lease)
+        shown = [each for each in _listed(answer) if _show(each)]
+        if running := [each for each in shown if each["status"] == lease_states.ACTIVE]:
+            _withhold(running)
         return answer
 
     return call
 
 
-def _show(lease: dict[str, Any]) -> None:
-    """Put a lease in stock form, if any of its reservations is shown so."""
+def _listed(answer: Any) -> list[dict[str, Any]]:
+    return answer if isinstance(answer, list) else [answer]
+
+
+def _show(lease: dict[str, Any]) -> bool:
+    """Put a lease in stock form, if any of its reservations is shown so. Return whether one is."""
     ours = [each for each in lease.get("reservations", ()) if _is_shown(each)]
     for reservation in ours:
         source = json.loads(reservation["resource_properties"])
@@ -82,6 +89,21 @@ def _show(lease: dict[str, Any]) -> None:
     if ours:
         for item in (lease, *lease["reservations"], *lease["events"]):
             _without_microseconds(item)
+    return bool(ours)
+
+
+def _withhold(leases: list[dict[str, Any]]) -> None:
+    """Show leases as starting as long as their projects can't use the Nova flavors yet.
+
+    This package starts a lease even if Nova is away, and opens its reservations later. But Azimuth
+    takes ACTIVE for a promise that the Nova flavors are there, and goes on without them.
+    """
+    ids = [each["id"] for lease in leases for each in lease["reservations"]]
+    with session.reader() as db:
+        unopened = backings.unopened(db, ids)
+    for lease in leases:
+        if not unopened.isdisjoint(each["id"] for each in lease["reservations"]):
+            lease["status"] = lease_states.STARTING
 
 
 def _without_microseconds(item: dict[str, Any]) -> None:

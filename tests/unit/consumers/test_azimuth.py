@@ -15,6 +15,7 @@ from tests.unit.consumers.site import NOW, ExactSite, instance
 from tests.unit.wsgi import sending
 from warre_blazar import times
 from warre_blazar.services.flavors import shown_in_nova
+from warre_blazar.services.running import backing
 
 PROJECT = identity.project_id("alpha")
 #: All statuses that the operator knows.
@@ -130,6 +131,25 @@ def test_lease_is_never_active_before_its_flavors_can_be_used(
         site.executor.claim(NOW + len(seen) * times.SECOND)
         site.executor.begin_due(NOW + len(seen) * times.SECOND)
     assert seen[-1] == "ACTIVE"
+
+
+def test_lease_is_shown_as_starting_as_long_as_nova_is_away(
+    site: ExactSite, operator: Operator, size: dict[str, Any]
+):
+    """The operator would go on with the sizes that boot nothing outside of a reservation."""
+    operator.book(instance(size["id"]), instance("plain"))
+    site.cloud.nova.fail(match="POST /v2.1/flavors", status=503)
+    site.go_to(NOW)
+    lease = operator.found()
+    assert lease is not None
+    assert (lease["status"], operator.names(lease)) == ("STARTING", {})
+    assert site.lease(lease["id"])["status"] == "STARTING"
+    site.cloud.nova.mend()
+    backing.reconcile()
+    lease = operator.found()
+    assert lease is not None
+    assert lease["status"] == "ACTIVE"
+    assert len(operator.names(lease)) == 2
 
 
 def test_refused_platform_leaves_no_lease(

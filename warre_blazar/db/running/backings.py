@@ -271,6 +271,23 @@ def is_open(reservation_id: sa.ColumnElement[str]) -> sa.ColumnElement[bool]:
     )
 
 
+def unopened(db: Session, reservation_ids: Collection[str]) -> set[str]:
+    """Which of these running reservations are still to be opened to their project.
+
+    Those that are open except for places that lack room aren't among them.
+    """
+    query = (
+        sa.select(backings.c.reservation_id)
+        .join(reservations, reservations.c.id == backings.c.reservation_id)
+        .where(
+            backings.c.reservation_id.in_(reservation_ids),
+            backings.c.phase.not_in((Phase.OPEN, Phase.CLOSING)),
+            reservations.c.missing_resources.is_(sa.false()),
+        )
+    )
+    return set(db.scalars(query))
+
+
 def make_again(db: Session, reservation_id: str) -> bool:
     """Write that an open reservation lacks a part of its backing. Return whether it was written.
 
