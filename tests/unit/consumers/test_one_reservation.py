@@ -132,6 +132,14 @@ def test_quota_counts_it_as_one_of_ours(site: ExactSite, flavor: dict[str, Any])
     assert refused.json["error_message"].startswith("Quota exceeded for reservation")
 
 
+def test_flavor_whose_name_is_a_number_is_booked(site: ExactSite, admin: Person, alpha: Person):
+    """python-blazarclient sends whatever looks like a number as a number."""
+    flavor = things.add_flavor(admin, name="42")
+    shown = sole(site.book(instance(42)))
+    assert json.loads(shown["resource_properties"])["id"] == "42"
+    assert alpha.get(f"reservations/{shown['id']}").json["flavor"]["id"] == flavor["id"]
+
+
 def test_client_can_not_say_what_it_has_sent(site: ExactSite, flavor: dict[str, Any]):
     slot = {"resource_type": "flavor:slot", "flavor_id": flavor["id"], "amount": 1}
     slot["sent_flavor"] = "x"
