@@ -25,6 +25,7 @@ from warre_blazar.domain.running.snapshots import BeforeEndChoice
 from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import manager
+from warre_blazar.openstack.locks import READING
 from warre_blazar.services.booking import changing, dry_run, lookup
 from warre_blazar.services.booking.change_decision import ChangeDecision
 from warre_blazar.services.booking.dry_run import Foreseen
@@ -302,7 +303,8 @@ def _change_lease(
         # sets the lease to ERROR.
         refused = changing.check(reservation, wanted.span, wanted.instance_count, conditions, now)
         if refused and flavor:
-            raise dry_run.change(refused, flavor, conditions, now).refusal
+            with READING.held("reading"):
+                raise dry_run.change(refused, flavor, conditions, now).refusal
         if refused:
             raise refused.refusals[0]
     try:

@@ -21,6 +21,7 @@ from warre_blazar.domain.records.refusals import Asked
 from warre_blazar.domain.running import lease_states
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import manager
+from warre_blazar.openstack.locks import READING
 from warre_blazar.services.booking import admission, dry_run, lookup
 from warre_blazar.services.booking.through_manager.calls import (
     LEASE_TIME,
@@ -59,7 +60,8 @@ def create(
     with refusals.recorded(asked, request.conditions.refusals_kept):
         decision = admission.decide(request, with_most=None if explained else False)
         if decision.refusals and explained:
-            raise dry_run.of(decision).refusal
+            with READING.held("reading"):
+                raise dry_run.of(decision).refusal
         decision.require()
     lease_id = lease_id or uuidutils.generate_uuid()
     optional = {
