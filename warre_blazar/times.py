@@ -128,6 +128,11 @@ FREE_SLOTS_LENGTH = 365 * DAY
 #: :longer: The search takes longer.
 #: :shorter: Fully booked flavors have no next free time to offer.
 LOOK_AHEAD = 365 * DAY
+#: How far from now the weekly hours of a flavor are computed. Reservations that must lie within
+#: them end before.
+#: :longer: A search for free slots over many years takes longer.
+#: :shorter: Long reservations can't be made so far ahead.
+WEEKLY_HOURS_KNOWN_FOR = 5 * LOOK_AHEAD
 #: The time for which a flavor's capacity is shown, if the query has no end.
 #: :longer: Answers get longer.
 #: :shorter: Callers must name an end more often.

@@ -43,30 +43,18 @@ def shape_of(columns: Mapping[str, Any] | sa.RowMapping) -> Shape:
     )
 
 
+#: The attributes of a flavor that are columns of the same name.
+_PLAIN = [field.name for field in dataclasses.fields(Flavor) if field.name in flavors.c]
+
+
 def of_row(row: sa.RowMapping) -> Flavor:
     """The flavor in a row with all columns of the table."""
     return Flavor(
-        id=row["id"],
-        name=row["name"],
+        **{name: row[name] for name in _PLAIN},
         shape=shape_of(row),
-        slots=row["slots"],
-        max_length_hours=row["max_length_hours"],
         start=row["start_date"],
         end=row["end_date"],
-        is_public=row["is_public"],
-        active=row["active"],
         texts={column.name: row[column.name] for column in flavors.c if column.info == TEXT},
-        generation=row["generation"],
-        max_days_ahead=row["max_days_ahead"],
-        notice_hours=row["notice_hours"],
-        extend_within_hours=row["extend_within_hours"],
-        max_instances_per_project=row["max_instances_per_project"],
-        gap_hours=row["gap_hours"],
-        idle_warn_hours=row["idle_warn_hours"],
-        idle_end_hours=row["idle_end_hours"],
-        before_end=row["before_end"],
-        before_end_choice=bool(row["before_end_choice"]),
-        show_in_nova=bool(row["show_in_nova"]),
     )
 
 

@@ -71,6 +71,7 @@ flavors = sa.Table(
     # The fair terms. NULL: the flavor doesn't have the term.
     sa.Column("max_days_ahead", sa.Integer),
     sa.Column("notice_hours", sa.Integer, nullable=False, server_default="0"),
+    sa.Column("weekly_hours", string(255)),
     sa.Column("extend_within_hours", sa.Integer),
     sa.Column("max_instances_per_project", sa.Integer),
     sa.Column("gap_hours", sa.Integer),

@@ -110,6 +110,13 @@ class FlavorFields(Resource):
         Use.NOT_IN_WARRE,
         default=0,
     )
+    weekly_hours = Field(
+        or_null(Text(255, 1)),
+        "Reservations that are longer than some hours must lie within these times of each week, "
+        "such as `8h mon-fri 19:00-08:00, sat-sun Europe/Berlin`. Null: at any time.",
+        Use.NOT_IN_WARRE,
+        metavar="HOURS",
+    )
     extend_within_hours = Field(
         or_null(Integer(1, 876_000)),
         "A reservation can be extended only when at most this number of hours is left of it. Null: "

@@ -75,6 +75,12 @@ TOO_SHORT_NOTICE = Entry(
     "choose a start from {start_from:time} on",
     brief="the flavor must be booked earlier",
 )
+OUTSIDE_WEEKLY_HOURS = Entry(
+    "outside_weekly_hours",
+    "Reservations of more than {longest_hours:number} hours must lie within these times of the "
+    "week: {weekly_hours}; choose another time, or fewer hours",
+    brief="for so long, the flavor can be booked only at other times of the week",
+)
 TOO_EARLY_TO_EXTEND = Entry(
     "too_early_to_extend",
     "Reservation can be extended only in its last {extend_within_hours:number} hours; try again "

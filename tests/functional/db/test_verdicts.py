@@ -65,6 +65,10 @@ class Site:
         )
 
 
+#: Some hours of the day that begins with NOW.
+TIMES = f"{world.NOW:%a} 02:00-06:00".lower()
+
+
 def a_site(chance: random.Random, cloud: Cloud) -> Site:
     cloud.keystone.limits |= {
         (world.PROJECT, "reservation"): chance.choice([-1, -1, 3]),
@@ -103,6 +107,7 @@ def a_site(chance: random.Random, cloud: Cloud) -> Site:
         "max_instances_per_project": chance.choice([None, None, 2, 4]),
         "gap_hours": chance.choice([None, None, 0, 1]),
         "extend_within_hours": chance.choice([None, None, 2]),
+        "weekly_hours": chance.choice([None, None, f"1h {TIMES} UTC"]),
         "notice_hours": chance.choice([0, 0, 2]),
         "start": chance.choice([None, None, world.hours(1, 2).start]),
         "end": chance.choice([None, None, world.hours(6, 7).start]),
@@ -143,14 +148,13 @@ def test_views_of_a_booking_agree(cloud: Cloud, seed: int) -> None:
 def check_free_slots(site: Site, why: dict[Any, list[str]]) -> None:
     """Free slots are for any project's quota."""
     others = {span for span, refusals in why.items() if not {*refusals} - {"quota_exceeded"}}
-    longest = site.flavor.max_length
-    free = free_slots.find(site.question())
-    assert {
-        key(span)
-        for span in SPANS
-        if span.end - span.start <= longest and any(each.contains(span) for each in free)
-    } == others
-    if not free:
+    for length in {span.end - span.start for span in SPANS}:
+        free = free_slots.find(site.question(length))
+        long = [span for span in SPANS if span.end - span.start == length]
+        assert {key(span) for span in long if any(each.contains(span) for each in free)} == {
+            key(span) for span in long if key(span) in others
+        }
+    if not others:
         none = free_slots.why_none(site.question())
         assert none is not None
         # It is one of the refusals of each booking for which another one isn't told.

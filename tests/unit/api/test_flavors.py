@@ -117,7 +117,7 @@ def test_create_fills_in_defaults_and_refuses_duplicates(admin: Person, alpha: P
         **dict.fromkeys(("idle_warn_hours", "idle_end_hours")),
         **{"active": True, "is_public": True, "ephemeral_gb": 0, "extra_specs": {}},
         **{"before_end": None, "before_end_choice": False, "show_in_nova": False},
-        **{"notice_hours": 0},
+        **{"notice_hours": 0, "weekly_hours": None},
     }
     bookable = {"bookable": True, "bookable_hosts": 1, "warnings": []}
     assert made == {"id": made["id"], **usual, **things.FLAVOR, **bookable}

@@ -1,6 +1,6 @@
 """Constraints: each rule about when how much of a flavor can be booked, once.
 
-:doc:`decisions/verdict` says how all views of bookings follow from them.
+The page ``decisions/verdict`` of the documentation says how all views of bookings follow from them.
 """
 
 import abc
@@ -14,6 +14,7 @@ from warre_blazar import times
 from warre_blazar.domain import timeline
 from warre_blazar.domain.booking import quota
 from warre_blazar.domain.booking.quota import Amount
+from warre_blazar.domain.booking.weekly_hours import WeeklyHours
 from warre_blazar.domain.flavors.flavor import Flavor
 from warre_blazar.domain.timeline import Claim, Span
 from warre_blazar.errors import exceptions
@@ -179,6 +180,33 @@ class QuotaLimit(Constraint):
         return exceptions.QuotaExceeded(quota.exceeded(self.limits, self.used, asked))
 
 
+class WeeklyRule(Constraint):
+    """Reservations that are longer than some hours lie within the weekly hours of a flavor."""
+
+    def __init__(self, text: str, now: datetime.datetime) -> None:
+        self._text, self._hours = text, WeeklyHours.parse(text)
+        #: What is later isn't computed, however long a search is. Long reservations end before.
+        self._until = now + min(times.WEEKLY_HOURS_KNOWN_FOR, FOREVER.end - now)
+
+    def times(self, search: Search) -> Sequence[Times]:
+        return (Times(ALL, self._hours.longest), Times(self._spans(search.window)))
+
+    def _spans(self, window: Span) -> list[Span]:
+        known = Span(FOREVER.start, self._until)
+        return timeline.intersect(self._hours.spans(window, self._until), [known])
+
+    def most(self, span: Span, limit: int) -> int:
+        if span.end - span.start <= self._hours.longest:
+            return limit
+        return limit if any(each.contains(span) for each in self._spans(span)) else 0
+
+    def error(self, span: Span, count: int) -> exceptions.WarreError:
+        hours = self._hours.longest // times.HOUR
+        return exceptions.FlavorNotBookable(
+            refusals.OUTSIDE_WEEKLY_HOURS(weekly_hours=self._text, longest_hours=hours)
+        )
+
+
 @dataclasses.dataclass(frozen=True)
 class Case:
     """Whose booking or change of which flavor constraints are about, and when it is asked for."""
@@ -219,6 +247,8 @@ def terms(case: Case) -> list[Constraint]:
     rules: list[Constraint] = []
     if not case.any_length:
         rules.append(length(flavor))
+        if flavor.weekly_hours is not None:
+            rules.append(WeeklyRule(flavor.weekly_hours, case.now))
     if flavor.start is not None:
         rules.append(_term(_from(flavor.start), refusals.BEFORE_FLAVOR_START, start=flavor.start))
     if flavor.end is not None:

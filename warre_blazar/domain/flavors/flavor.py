@@ -118,6 +118,8 @@ class Flavor:
     max_days_ahead: int | None = None
     #: Reservations must begin at least so many hours after they are booked.
     notice_hours: int = 0
+    #: The text of ``domain.booking.weekly_hours``. None: also long reservations lie at any time.
+    weekly_hours: str | None = None
     #: A reservation can be extended only when at most so many hours are left. None: always.
     extend_within_hours: int | None = None
     #: The number of instances that one project can hold at the same time. None: any number.

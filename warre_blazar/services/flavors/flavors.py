@@ -12,6 +12,7 @@ from oslo_utils import timeutils, uuidutils
 from warre_blazar import texts
 from warre_blazar.db import flavors, foreseeing, generations, session
 from warre_blazar.db.booking import reservations
+from warre_blazar.domain.booking.weekly_hours import WeeklyHours
 from warre_blazar.domain.etags import NOT_SAID, Shown, of_flavor
 from warre_blazar.domain.flavors import devices as device_domain
 from warre_blazar.domain.flavors import flavor as flavor_rules
@@ -55,6 +56,7 @@ def _checked(values: Mapping[str, Any], vcpu: int, device_rules: Rules) -> dict[
         raise exceptions.InvalidField(
             "extra_specs", texts.extra_specs.NOT_VALID(spec=error.expected)
         ) from error
+    _check_weekly_hours(values.get("weekly_hours"))
     columns = {_COLUMNS.get(k, k): v for k, v in values.items()}
     if "extra_specs" in values:
         groups = devices.resolve(values["extra_specs"], device_rules)
@@ -100,6 +102,14 @@ def _check_cpus(vcpu: int, extra_specs: Mapping[str, str]) -> None:
         raise exceptions.InvalidField(
             "extra_specs", texts.extra_specs.NOT_VALID(spec=error.expected)
         ) from error
+
+
+def _check_weekly_hours(text: str | None) -> None:
+    try:
+        if text is not None:
+            WeeklyHours.parse(text)
+    except ValueError as error:
+        raise exceptions.InvalidField("weekly_hours", texts.expected.WEEKLY_HOURS()) from error
 
 
 def _check_period(start: datetime.datetime | None, end: datetime.datetime | None) -> None:

@@ -26,8 +26,10 @@ def find(question: Question) -> list[Span]:
 
     Each span is as long as possible. Spans that are shorter than ``question.least`` are left out. A
     booking is possible if it lies within one of these spans and isn't longer than the flavor
-    allows. If ``question.least`` is longer than that, there are no spans. Spans may overlap. For
-    example, one host may be free until Friday, and another host from Wednesday on.
+    allows. If ``question.least`` is longer than that, there are no spans. If the flavor has weekly
+    hours, bookings that are longer than ``question.least`` may not be possible in all of them.
+    Spans may overlap. For example, one host may be free until Friday, and another host from
+    Wednesday on.
 
     :raises FlavorNotFound, FlavorAmbiguous:
     """

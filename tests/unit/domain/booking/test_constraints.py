@@ -308,6 +308,8 @@ CLAIMS = st.lists(
     max_size=4,
 )
 HOURS = st.none() | st.integers(1, 8)
+#: The hour 0 is the first one of a Sunday, in UTC.
+WEEKLY = "3h sun 03:00-06:00, sun 07:00-12:00 UTC"
 
 
 @st.composite
@@ -322,6 +324,7 @@ def rules(draw: st.DrawFn) -> list[Constraint]:
         end=draw(HOURS.map(lambda n: n and at((8 + n) * HOUR))),
         extend_within_hours=draw(HOURS),
         notice_hours=draw(st.sampled_from([0, 0, 2])),
+        weekly_hours=draw(st.sampled_from([None, None, WEEKLY, "1h sun 02:00-08:00 UTC"])),
     )
     before = draw(st.none() | st.integers(4, 9).map(lambda end: span(2 * HOUR, end * HOUR)))
     case = Case(limited, at(3 * HOUR), any_length=draw(st.booleans()), before=before)
