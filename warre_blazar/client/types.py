@@ -281,8 +281,7 @@ class Extension:
     """How far a reservation can be extended, and what stops it."""
 
     latest_end: datetime.datetime
-    #: ``slots``, ``next_reservation``, ``hosts``, ``window``, ``terms`` or ``quota``. None: nothing
-    #: within a year.
+    #: The code of the error that a later end would get. None: nothing stops it within a year.
     stopped_by: str | None
     #: From when on the flavor's terms allow an extension. None: they allow it now.
     extend_from: datetime.datetime | None
@@ -303,9 +302,7 @@ class Missing:
     """A flavor that can't be booked as asked, and what could be booked with less."""
 
     flavor: FlavorSize
-    #: ``slots``, ``count_over_slots``, ``count_over_terms``, ``hosts``, ``count_over_hosts``,
-    #: ``no_host_matches``, ``closed``, ``too_long``, ``quota``, ``project_terms`` or
-    #: ``not_bookable_then``.
+    #: The code of the error that a booking would get.
     reason: str
     fewer_instances: Offer | None
     fewer_hours: Offer | None

@@ -72,14 +72,6 @@ def union(one: Span, other: Span) -> list[Span]:
     return [one, other]
 
 
-def free_runs(claims: Iterable[Claim], capacity: int, count: int, window: Span) -> list[Span]:
-    """The spans within ``window`` throughout which ``count`` of the capacity is free.
-
-    Each span is as long as possible.
-    """
-    return Levels.left(capacity, claims, window).runs(count, window.end)
-
-
 #: A time, and how much of something is available throughout it.
 TimeOf = tuple[datetime.datetime, datetime.datetime, int]
 

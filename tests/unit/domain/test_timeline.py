@@ -146,7 +146,8 @@ def test_free_runs_are_the_longest_with_room(booked, capacity, count, window):
     def fits(stretch):
         return all(capacity - taken_at(booked, m) >= count for m in stretch)
 
-    assert timeline.free_runs(booked, capacity, count, window) == longest(fits, window)
+    left = Levels.left(capacity, booked, window)
+    assert left.runs(count, window.end) == longest(fits, window)
 
 
 @given(
@@ -188,4 +189,5 @@ def test_low_level_is_dropped_although_a_later_higher_level_has_fallen():
 )
 def test_free_runs_of_two_slots(booked, count, free):
     held = [Claim(span(start, end), amount) for start, end, amount in booked]
-    assert timeline.free_runs(held, 2, count, span(0, 60)) == [span(*one) for one in free]
+    left = Levels.left(2, held, span(0, 60))
+    assert left.runs(count, at(60)) == [span(*one) for one in free]

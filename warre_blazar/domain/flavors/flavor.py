@@ -154,25 +154,6 @@ class Flavor:
         return self.max_instances_per_project is not None or self.gap_hours is not None
 
     @property
-    def is_limited_by_terms(self) -> bool:
-        """Whether a project may hold fewer instances at a time than the flavor has slots."""
-        most = self.max_instances_per_project
-        return most is not None and most < self.slots
-
-    @property
-    def most_instances(self) -> int:
-        """The most instances that one project can ever hold at a time, by slots and terms."""
-        most = self.max_instances_per_project
-        return self.slots if most is None else min(self.slots, most)
-
-    def latest_end(self, now: datetime.datetime) -> datetime.datetime | None:
-        """Until when reservations can last. None: there is no limit."""
-        ends = [] if self.end is None else [self.end]
-        if self.max_days_ahead is not None:
-            ends.append(now + self.max_days_ahead * times.DAY)
-        return min(ends, default=None)
-
-    @property
     def max_length(self) -> datetime.timedelta:
         """The longest time of one reservation."""
         return self.max_length_hours * times.HOUR
