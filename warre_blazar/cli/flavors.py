@@ -117,14 +117,7 @@ class ListFlavors(_Flavors, base.ListCommand):
         return parser
 
     def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
-        found = self.v2.flavors.list(
-            all_projects=parsed_args.all,
-            category=parsed_args.category,
-            availability_zone=parsed_args.availability_zone,
-        )
-        if parsed_args.category and not found:
-            flavor_choice.choose(self, parsed_args.category, everything=parsed_args.all)
-        flavors = [flavor for flavor in found if flavor_choice.is_chosen(flavor, parsed_args)]
+        flavors = self._listed(parsed_args)
         names = declaration.columns(fields.FlavorFields, long=parsed_args.long)
         if not parsed_args.long and any(flavor.description for flavor in flavors):
             names.append("description")
@@ -136,6 +129,23 @@ class ListFlavors(_Flavors, base.ListCommand):
             names += _CAPACITY
             documents = [self.with_capacity(flavor.id) for flavor in flavors]
         return self.table(names, documents)
+
+    def _listed(self, parsed_args: argparse.Namespace) -> list[Flavor]:
+        """Return the flavors that the user has named, or that have what the user asks for."""
+        found = self.v2.flavors.list(
+            all_projects=parsed_args.all,
+            category=parsed_args.category,
+            availability_zone=parsed_args.availability_zone,
+        )
+        if parsed_args.category and not found:
+            flavor_choice.choose(self, parsed_args.category, everything=parsed_args.all)
+        if named := flavor_choice.refs(parsed_args):
+            known = {name for flavor in found for name in (flavor.id, flavor.name)}
+            if unknown := [ref for ref in named if ref not in known]:
+                raise Failure(self.unknown_flavor(unknown[0]))
+        if flavor_choice.is_given(parsed_args):
+            self.nothing = base.ListCommand.nothing
+        return [flavor for flavor in found if flavor_choice.is_chosen(flavor, parsed_args)]
 
 
 def _bookable(documents: list[Document], *, long: bool) -> list[str]:

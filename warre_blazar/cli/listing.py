@@ -109,8 +109,10 @@ class ListObjects(base.ListCommand):
 
     def names(self, parsed_args: argparse.Namespace, found: Sequence[Any]) -> Sequence[str]:
         """Return the names of the columns. A list of all projects says whose its objects are."""
-        of_all = getattr(parsed_args, "all_projects", False)
-        more = self.long if getattr(parsed_args, "long", False) else owners.COLUMNS * of_all
+        if getattr(parsed_args, "long", False):
+            more = self.long
+        else:
+            more = owners.COLUMNS if getattr(parsed_args, "all_projects", False) else ()
         return list(dict.fromkeys([*self.columns, *more]))
 
     def row(self, item: Any) -> Document:

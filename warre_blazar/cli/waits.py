@@ -94,7 +94,7 @@ class CreateWait(_Waits, base.ChangeCommand, base.ShowCommand):
             f"{arguments.time_help()}",
         )
         arguments.add_booked_project(parser)
-        reservation_options.add_labels(parser, "the reservation")
+        reservation_options.add_labels(parser, "the wait and its reservation")
         return parser
 
     def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:

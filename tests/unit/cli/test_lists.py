@@ -28,6 +28,7 @@ from warre_blazar.cli import (
     usage,
     waits,
 )
+from warre_blazar.cli.failure import Failure
 
 _USAGE = {"start": "2026-11-01T00:00:00Z", "end": "2026-12-01T00:00:00Z", "by": "user"}
 
@@ -119,6 +120,18 @@ def test_sizes_choose_flavors(run_json: Callable[..., Any], run: Run, api: Api) 
     assert [row["flavor"] for row in rows] == ["gpu.huge"]
     run(flavors.ListFreeSlots, "--memory", "9G")
     assert api.seen[-1].path.startswith("/v2/flavors/gpu.huge/")
+
+
+@pytest.mark.usefixtures("two")
+def test_list_of_flavors_says_what_is_not_there(
+    run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(Failure, match=r"no flavor 'gpu\.larg' that"):
+        run(flavors.ListFlavors, "gpu.huge", "gpu.larg")
+    with pytest.raises(Failure, match="not both"):
+        run(flavors.ListFlavors, "gpu.huge", "--memory", "9G")
+    assert run(flavors.ListFlavors, "--memory", "9T") == ""
+    assert capsys.readouterr().err == "There are no flavors to list.\n"
 
 
 @pytest.mark.usefixtures("two")
