@@ -53,6 +53,9 @@ class Assigner:
             sorted({(n, cls) for p in self._parts for n in p.nodes for cls, _ in p.amounts})
         )
         self._nodes = sorted({n for n, _ in self.cells})
+        self._capacities = {
+            (n, cls): max(0, tree.nodes[n].stocks[cls].capacity) for n, cls in self.cells
+        }
         self._limits = {(n, cls): tree.nodes[n].stocks[cls].max_unit for n, cls in self.cells}
         self._traits = {n: tree.nodes[n].traits for n in self._nodes}
         #: Nodes that have more are left to requests that need it.
@@ -70,12 +73,11 @@ class Assigner:
         self.pools = (
             None
             if wanted.uncovered
-            else pools.of_parts(self._parts, self._limits, self._special, isolate=wanted.isolate)
+            else pools.of_parts(
+                self._parts, self._limits, self._special, self._capacities, isolate=wanted.isolate
+            )
         )
         self._known: dict[tuple[tuple[int, ...], int], int] = {}
-        self._capacities = {
-            (n, cls): max(0, tree.nodes[n].stocks[cls].capacity) for n, cls in self.cells
-        }
         self._choices = [part for part in self._parts if part.is_choice]
         #: Whether Nova is told which nodes the instances of a reservation have. All of them have
         #: the same places, or the reservation has its nodes for itself, because its servers can
@@ -113,8 +115,7 @@ class Assigner:
         if not self.possible or most <= 0:
             return 0
         if self.pools is not None:
-            each = (pool.room_together(left, self._capacities) for pool in self.pools)
-            return min([most, *each])
+            return min([most, *(pool.room_together(left) for pool in self.pools)])
         few, many = 0, min(most, self._most_by_sums(left))
         while few < many:
             number = (few + many + 1) // 2
@@ -152,9 +153,8 @@ class Assigner:
         if self.pools is None:
             way = self._alike_way(left, count) if self.told else None
             return [way] * count if way else self._searched(left, count)
-        capacities = self._capacities
         each = [
-            pool.assign_together(left, capacities, count) if self.told else pool.assign(left, count)
+            pool.assign_together(left, count) if self.told else pool.assign(left, count)
             for pool in self.pools
         ]
         return [

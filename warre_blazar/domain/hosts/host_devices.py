@@ -344,15 +344,18 @@ def rests(tree: Tree, holdings: Iterable[Holding]) -> list[Holding]:
             of_each[held.reservation_id, held.span].append(held)
     found = []
     for (owner, span), mine in of_each.items():
-        every = {held.places for held in mine}
-        if len(every) > 1 and is_any_told(tree, [mine[0].request]):
+        request, every = mine[0].request, {held.places for held in mine}
+        if len(every) > 1 and request and is_any_told(tree, [request]):
             sums = collections.Counter[Cell]()
             for held in mine:
                 for n, cls, amount in held.places or ():
                     sums[n, cls] += amount
             left = [
-                Taken(n, cls, max(tree.nodes[n].stocks[cls].capacity - amount, 0))
-                for (n, cls), amount in sums.items()
+                Taken(n, cls, pool.full[n] * amount - sums[n, cls])
+                for pool in assigning.assigner(tree, request).pools or ()
+                for cls, amount in pool.amounts
+                for n in pool.nodes
+                if 0 < sums[n, cls] < pool.full[n] * amount
             ]
             found.append(Holding(owner, span, _NO_REQUEST, tuple(left)))
     return found

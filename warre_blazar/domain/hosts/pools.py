@@ -41,6 +41,8 @@ class Pool(NamedTuple):
     #: Whether the emptiest nodes are used first. That leaves the most room if an instance can't
     #: take all of its parts from one node.
     spread: bool
+    #: How many parts fit on each node when nothing is held.
+    full: Mapping[int, int]
 
     def _units(self, left: Mapping[Cell, int]) -> dict[int, int]:
         """For how many parts each node has enough left."""
@@ -92,45 +94,48 @@ class Pool(NamedTuple):
         number, sign = self.parts // each, -1 if self.spread else 1
         return sorted(fit, key=lambda n: sign * units[n])[:number] if len(fit) >= number else []
 
-    def _own(self, left: Mapping[Cell, int], capacities: Mapping[Cell, int]) -> dict[int, int]:
-        """For how many parts there are nodes of which nothing is held.
+    def _own(self, units: Sequence[int]) -> list[int]:
+        """For how many parts each node has enough, if a reservation can have it for itself.
 
         If an instance must take its parts from several nodes, only nodes that one part fills count.
         On others, the first servers could leave too few nodes for the last one.
         """
-        units = self._units(left)
-        return {
-            n: number
-            if all(left[n, cls] == capacities[n, cls] for cls, _ in self.amounts)
-            and (number == 1 or not self.spread)
-            else 0
-            for n, number in units.items()
-        }
+        return [
+            number if number >= self.full[n] and (number == 1 or not self.spread) else 0
+            for n, number in zip(self.nodes, units, strict=True)
+        ]
 
-    def room_together(self, left: Mapping[Cell, int], capacities: Mapping[Cell, int]) -> int:
+    def room_together(self, left: Mapping[Cell, int]) -> int:
         """How many instances of one reservation fit, whatever nodes of it their servers take.
 
         All of them have the same places, or the reservation has its nodes for itself.
         """
+        units = list(self._units(left).values())
+        if self.parts == 1:
+            # The usual case, for speed.
+            of_own = [n for n, full in zip(units, self.full.values(), strict=True) if n >= full]
+            return max(*units, sum(of_own))
         each = self._at_once
-        units = self._units(left)
-        alike = sorted(units[n] // each for n in self.nodes if self.most[n] >= each)
+        alike = sorted(
+            number // each
+            for n, number in zip(self.nodes, units, strict=True)
+            if self.most[n] >= each
+        )
         number = self.parts // each
         same = alike[-number] if len(alike) >= number else 0
-        return max(same, self.room_of(list(self._own(left, capacities).values())))
+        return max(same, self.room_of(self._own(units)))
 
-    def assign_together(
-        self, left: Mapping[Cell, int], capacities: Mapping[Cell, int], count: int
-    ) -> list[Places]:
+    def assign_together(self, left: Mapping[Cell, int], count: int) -> list[Places]:
         """Places for instances of one reservation.
 
         :param count: at most ``room_together``.
         """
-        if alike := self._alike(self._units(left), count):
+        units = self._units(left)
+        if alike := self._alike(units, count):
             each = self._at_once
             taken = [Taken(n, cls, each * a) for n in alike for cls, a in self.amounts]
             return [tuple(sorted(taken))] * count
-        own = self._own(left, capacities)
+        own = dict(zip(self.nodes, self._own(list(units.values())), strict=True))
         # As few nodes as possible, so that instances are on each of them.
         order, chosen = sorted(self.nodes, key=lambda n: -own[n]), 0
         while self.room_of([own[n] if n in order[:chosen] else 0 for n in self.nodes]) < count:
@@ -171,6 +176,7 @@ def of_parts(
     parts: Sequence[Part],
     limits: Mapping[Cell, int],
     special: Mapping[int, int],
+    capacities: Mapping[Cell, int],
     *,
     isolate: bool,
 ) -> list[Pool] | None:
@@ -178,6 +184,7 @@ def of_parts(
 
     :param limits: the most that one instance may take of each node.
     :param special: of equally full nodes, those with smaller numbers are used first.
+    :param capacities: how much each node has when nothing is held.
     :param isolate: whether parts with a suffix that have a choice need a node each.
     :returns: None if the pools have anything in common.
     """
@@ -196,7 +203,8 @@ def of_parts(
             for n in nodes
         }
         spread = any(each < number for each in most.values())
-        pools.append(Pool(nodes, amounts, number, most, spread))
+        full = {n: min(capacities[n, cls] // a for cls, a in amounts) for n in nodes}
+        pools.append(Pool(nodes, amounts, number, most, spread, full))
     return pools
 
 

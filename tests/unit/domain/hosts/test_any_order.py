@@ -5,6 +5,7 @@ A server takes any candidate that Placement offers for it at the moment at which
 
 import collections
 import dataclasses
+import functools
 import random
 
 import pytest
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 
 from tests.unit.domain import shapes
 from tests.unit.domain.choosing import booked, choice_of
-from tests.unit.domain.clock import minutes, span
+from tests.unit.domain.clock import longest, minutes, span
 from tests.unit.domain.placement_reference import host, placements, provider
 from warre_blazar.domain.flavors.request_groups import PlacementRequest
 from warre_blazar.domain.hosts import assigning, device_traits, placing
@@ -147,6 +148,25 @@ def test_servers_of_a_host_that_is_sold_full_boot_in_any_order(dice):
             shapes_of[name] = shape
     for _ in range(5):
         assert boots(one, shapes_of, dice)
+
+
+@settings(max_examples=EXAMPLES, deadline=None)
+@given(st.builds(random.Random, st.integers(0, 2**64)))
+def test_time_is_free_if_and_only_if_there_is_room_throughout_it(dice):
+    one = host(ROOT, *gpus(dice.randint(2, 3), dice.choice([1, 2, 4])))
+    every = [each for each in FLAVORS if told(one, each)]
+    for number in range(5 if every else 0):
+        start, end = sorted(dice.sample(range(LAST + 1), 2))
+        shape, count = dice.choice(every), dice.choice([1, 1, 2, 3])
+        one = book(one, f"r{number}", shape, count, span(start, end))
+    for shape in every:
+        count, affinity = dice.choice([1, 1, 2, 3, 5]), dice.choice([None, True])
+        free = placing.free_spans([one], shape.request, count, ALWAYS, affinity)
+        assert free == longest(functools.partial(fits, one, shape, count), ALWAYS)
+
+
+def fits(one, shape, count, of_span):
+    return one.room(shape.request, span(of_span[0], of_span[-1] + 1)) >= count
 
 
 ALWAYS = span(0, LAST)
