@@ -13,51 +13,28 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.unit.domain import shapes
-from tests.unit.domain.choosing import booked, choice_of
 from tests.unit.domain.clock import longest, minutes, span
-from tests.unit.domain.placement_reference import host, placements, provider
-from warre_blazar.domain.flavors.request_groups import PlacementRequest
-from warre_blazar.domain.hosts import assigning, device_traits, placing
-from warre_blazar.domain.hosts.device_traits import told_groups
+from tests.unit.domain.hosts.selling import (
+    FLAVORS,
+    LAST,
+    ONE,
+    PAIR,
+    ROOT,
+    THREE,
+    TOGETHER,
+    UNLIKE,
+    book,
+    carriers,
+    gpus,
+    requiring,
+    sold_full,
+    told,
+)
+from tests.unit.domain.placement_reference import host, placements
+from warre_blazar.domain.hosts import placing
 from warre_blazar.domain.hosts.host_devices import Kept, newly_settled, places_of
 
 EXAMPLES = settings.default.max_examples
-LAST = 8
-
-
-def flavor(**groups):
-    """A flavor whose groups take devices, with what each group takes and requires."""
-    specs = {"group_policy": groups.pop("policy")} if "policy" in groups else {}
-    for suffix, (amounts, *traits) in groups.items():
-        specs |= {f"resources_{suffix}:{cls}": str(n) for cls, n in amounts.items()}
-        specs |= {f"trait_{suffix}:{trait}": "required" for trait in traits}
-    return shapes.shape(vcpu=1, memory_mb=1, disk_gb=1, extra_specs=specs)
-
-
-ONE, TWO, THREE = (flavor(A=({"VGPU": n},)) for n in (1, 2, 3))
-SPECIAL = flavor(A=({"VGPU": 1}, "CUSTOM_X"))
-WITH_MEMORY = flavor(A=({"VGPU": 1, "CUSTOM_MEMORY": 3},))
-PAIR = flavor(A=({"VGPU": 1},), B=({"VGPU": 1},), policy="isolate")
-TOGETHER = flavor(A=({"VGPU": 1},), B=({"VGPU": 1},), policy="none")
-UNLIKE = flavor(A=({"VGPU": 1},), B=({"VGPU": 2},), policy="none")
-FLAVORS = [ONE, TWO, THREE, SPECIAL, WITH_MEMORY, PAIR, TOGETHER, UNLIKE]
-
-ROOT = provider("compute1", VCPU=1000, MEMORY_MB=1000, DISK_GB=1000)
-
-
-def gpus(number, units):
-    return [provider(f"gpu{n}", VGPU=units, CUSTOM_MEMORY=2 * units) for n in range(number)]
-
-
-def book(one, name, shape, count, window):
-    """Book instances on a host: the host with them, or as it was if there is no room."""
-    choice = choice_of([one], shape, count, window)
-    return booked(one, name, shape, window, choice) if choice.count == count else one
-
-
-def told(one, shape):
-    """Whether Nova is told where all devices of a flavor's instances are."""
-    return assigning.assigner(one.tree, shape.request).told
 
 
 class Cloud:
@@ -71,10 +48,7 @@ class Cloud:
         self._taken = {}
         self._traits = {}
         for name, shape in shapes_of.items():
-            mine = [held for held in one.holdings if held.reservation_id == name]
-            rows = [[row[:2] for row in one.to_store(held.places or ())] for held in mine]
-            groups = told_groups(shape.extra_specs, [one])
-            self._traits[name] = device_traits.carriers(one.providers, rows, groups)
+            self._traits[name] = carriers(one, name, shape)
 
     def boot(self, name, running, dice):
         """Boot a server of a reservation on any candidate. Return whether there is one."""
@@ -86,7 +60,7 @@ class Cloud:
             for each in self._one.providers
         ]
         has = {(p.id, c): i.capacity for p in providers for c, i in p.inventories.items()}
-        request = self._required(name)
+        request = requiring(self._one, name, self._shapes[name])
         offered = [
             way
             for way in placements(providers, request)
@@ -95,17 +69,6 @@ class Cloud:
         if offered:
             self._taken[name, len(self._taken)] = dice.choice(offered)
         return bool(offered)
-
-    def _required(self, name):
-        """What a server asks for by the reservation's Nova flavor."""
-        request = self._shapes[name].request
-        if not told_groups(self._shapes[name].extra_specs, [self._one]):
-            return request
-        groups = [
-            dataclasses.replace(g, required=g.required | {name}) if g.by_specs else g
-            for g in request.suffixed
-        ]
-        return PlacementRequest.of(request.unsuffixed, groups, request.isolate)
 
     def end(self, name):
         self._taken = {key: way for key, way in self._taken.items() if key[0] != name}
@@ -132,20 +95,7 @@ def boots(one, shapes_of, dice):
 @settings(max_examples=EXAMPLES, deadline=None)
 @given(st.builds(random.Random, st.integers(0, 2**64)))
 def test_servers_of_a_host_that_is_sold_full_boot_in_any_order(dice):
-    units = dice.choice([1, 2, 4])
-    devices = gpus(dice.randint(2, 4), units)
-    devices = [
-        dataclasses.replace(g, traits=frozenset(["CUSTOM_X"] * dice.randint(0, 1))) for g in devices
-    ]
-    one = host(ROOT, *devices)
-    every = [each for each in FLAVORS if told(one, each)]
-    shapes_of = {}
-    for number in range(12) if every else ():
-        shape, name = dice.choice(every), f"r{number}"
-        start, end = sorted(dice.sample(range(LAST + 1), 2))
-        one = book(one, name, shape, dice.choice([1, 1, 2, 3, 5]), span(start, end))
-        if any(held.reservation_id == name for held in one.holdings):
-            shapes_of[name] = shape
+    one, shapes_of = sold_full(dice)
     for _ in range(5):
         assert boots(one, shapes_of, dice)
 
