@@ -268,9 +268,7 @@ def trusts_in_use(db: Session, also: sa.Select[tuple[str]] | None) -> set[str]:
     :param also: a query of the ids of other leases whose trusts are in use too.
     """
     in_stock_form = sa.exists().where(
-        reservations.c.lease_id == leases.c.id,
-        instance_reservations.c.reservation_id == reservations.c.id,
-        instance_reservations.c.flavor_id == reservations.c.id,
+        bookings.c.lease_id == leases.c.id, bookings.c.sent_flavor.is_not(None)
     )
     others: sa.ColumnElement[bool] = sa.or_(sa.not_(lease_rows.ours()), in_stock_form)
     if also is not None:

@@ -183,6 +183,9 @@ bookings = sa.Table(
     sa.Column("status", sa.String(16)),
     sa.Column("affinity", sa.Boolean),
     sa.Column("compute_flavor", string(64)),
+    # The flavor as a client of Blazar's flavor:instance has sent it. NULL: another client has
+    # booked.
+    sa.Column("sent_flavor", string(255)),
     # NULL if the reservation isn't deleted.
     sa.Column("deleted_at", sa.DateTime),
     # NULL if no user requested the deletion.

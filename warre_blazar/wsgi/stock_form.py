@@ -5,7 +5,7 @@ These clients know only what Blazar's plugin answers, down to the form of each v
 
 import functools
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 from blazar.api.v1.leases import service
@@ -13,9 +13,10 @@ from blazar.db import api as db_api
 from blazar.plugins import flavor as stock_flavor
 
 from warre_blazar.db import session
+from warre_blazar.db.booking import reservations
 from warre_blazar.db.running import backings
 from warre_blazar.domain.flavors.flavor import RESOURCE_TYPE
-from warre_blazar.domain.running import backing_names, lease_states
+from warre_blazar.domain.running import lease_states
 
 #: By column of a reservation, the field of its source flavor that Blazar's plugin writes there.
 _SIZES = {"vcpus": "vcpus", "memory_mb": "ram", "disk_gb": "disk"}
@@ -34,14 +35,21 @@ def register() -> None:
 
 def shown_type(reservation: Mapping[str, Any]) -> str:
     """The resource type that v1 shows for a row of Blazar's table of reservations."""
-    return stock_flavor.RESOURCE_TYPE if _is_shown(reservation) else reservation["resource_type"]
+    return stock_flavor.RESOURCE_TYPE if _shown([reservation]) else reservation["resource_type"]
 
 
-def _is_shown(reservation: Mapping[str, Any]) -> bool:
-    is_ours = reservation["resource_type"] == RESOURCE_TYPE
-    return is_ours and backing_names.is_in_stock_form(
-        reservation.get("id", ""), reservation.get("flavor_id")
-    )
+def _shown(rows: Iterable[Mapping[str, Any]]) -> set[str]:
+    """The ids of the reservations that are shown as those of ``flavor:instance``."""
+    ids = [
+        row["id"]
+        for row in rows
+        # The other reservations of this package have Nova flavors with other ids.
+        if row["resource_type"] == RESOURCE_TYPE and row.get("flavor_id") == row.get("id", "")
+    ]
+    if not ids:
+        return set()
+    with session.reader() as db:
+        return reservations.in_stock_form(db, ids)
 
 
 def _without_type(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -56,7 +64,7 @@ def _without_type(method: Callable[..., Any]) -> Callable[..., Any]:
         for each in data.get("reservations") or ():
             if each.get("resource_type") == stock_flavor.RESOURCE_TYPE:
                 stored = db_api.reservation_get(each["id"])
-                if stored and _is_shown(stored):
+                if stored and _shown([stored]):
                     del each["resource_type"]
         return method(self, lease_id, data)
 
@@ -67,7 +75,9 @@ def _showing(method: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(method)
     def call(*args: Any, **kwargs: Any) -> Any:
         answer = method(*args, **kwargs)
-        shown = [each for each in _listed(answer) if _show(each)]
+        leases = answer if isinstance(answer, list) else [answer]
+        ids = _shown(row for lease in leases for row in lease.get("reservations", ()))
+        shown = [lease for lease in leases if ids and _show(lease, ids)]
         if running := [each for each in shown if each["status"] == lease_states.ACTIVE]:
             _withhold(running)
         return answer
@@ -75,13 +85,9 @@ def _showing(method: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def _listed(answer: Any) -> list[dict[str, Any]]:
-    return answer if isinstance(answer, list) else [answer]
-
-
-def _show(lease: dict[str, Any]) -> bool:
+def _show(lease: dict[str, Any], ids: Collection[str]) -> bool:
     """Put a lease in stock form, if any of its reservations is shown so. Return whether one is."""
-    ours = [each for each in lease.get("reservations", ()) if _is_shown(each)]
+    ours = [each for each in lease["reservations"] if each["id"] in ids]
     for reservation in ours:
         source = json.loads(reservation["resource_properties"])
         reservation.update({name: source[field] for name, field in _SIZES.items()})

@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import pytest
+from blazar.db import api as db_api
 
 from tests.unit.api import identity, things
 from tests.unit.api.people import Person
@@ -70,6 +71,19 @@ def test_reservation_of_a_client_of_ours_stays_as_it_is(site: ExactSite, flavor:
     shown = sole(site.book(slot))
     assert shown["resource_type"] == "flavor:slot"
     assert shown["flavor_id"] == shown["id"].replace("-", "")
+
+
+def test_reservation_with_such_a_nova_flavor_stays_as_it_is(
+    site: ExactSite, flavor: dict[str, Any]
+):
+    """Those that were imported from Warre have one."""
+    slot = {"resource_type": "flavor:slot", "flavor_id": flavor["id"], "amount": 1}
+    made = site.book(slot)
+    row = {"flavor_id": sole(made)["id"]}
+    db_api.instance_reservation_update(sole(made)["resource_id"], row)
+    assert sole(site.lease(made["id"])) | {"resource_type": "flavor:slot", **row} == sole(
+        site.lease(made["id"])
+    )
 
 
 def test_nova_has_what_programs_look_for_while_it_runs(site: ExactSite, flavor: dict[str, Any]):

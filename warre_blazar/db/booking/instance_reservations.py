@@ -91,7 +91,9 @@ def write_again(db: Session, reservation_id: str, flavor: Flavor, **values: Any)
     """
     same_reservation = reservations.c.id == reservation_id
     known = db.scalar(sa.select(reservations.c.resource_id).where(same_reservation))
-    sent = sent_flavor(db, reservation_id)
+    sent = db.scalar(
+        sa.select(bookings.c.sent_flavor).where(bookings.c.reservation_id == reservation_id)
+    )
     db.execute(
         instance_reservations.delete().where(
             instance_reservations.c.reservation_id == reservation_id
@@ -100,17 +102,6 @@ def write_again(db: Session, reservation_id: str, flavor: Flavor, **values: Any)
     shown = dataclasses.replace(flavor, id=sent or flavor.id)
     row_id = insert(db, reservation_id, shown, row_id=known, **values)
     db.execute(reservations.update().where(same_reservation).values(resource_id=row_id))
-
-
-def sent_flavor(db: Session, reservation_id: str) -> str | None:
-    """The flavor as a client of ``flavor:instance`` has sent it. None: another client has booked.
-
-    Only the Nova flavors of such reservations have the ids of the reservations.
-    """
-    columns = instance_reservations.c
-    mine = (columns.reservation_id == reservation_id, columns.flavor_id == reservation_id)
-    text = db.scalar(sa.select(columns.resource_properties).where(*mine))
-    return None if text is None else str(jsonutils.loads(text)["id"])
 
 
 def nova_flavor_id(db: Session, reservation_id: str) -> str | None:

@@ -387,6 +387,14 @@ def live_count(db: Session, flavor_id: str) -> int:
     )
 
 
+def in_stock_form(db: Session, reservation_ids: Collection[str]) -> set[str]:
+    """Which of these reservations clients of Blazar's ``flavor:instance`` have booked."""
+    query = sa.select(bookings.c.reservation_id).where(
+        bookings.c.reservation_id.in_(reservation_ids), bookings.c.sent_flavor.is_not(None)
+    )
+    return set(db.scalars(query))
+
+
 def lease_size(db: Session, lease_id: str) -> int:
     """The number of a lease's reservations of all resource types."""
     query = (

@@ -48,14 +48,6 @@ def nova_flavor_id(reservation_id: str, *, in_stock_form: bool = False) -> str:
     return reservation_id if in_stock_form else reservation_id.replace("-", "")
 
 
-def is_in_stock_form(reservation_id: str, nova_flavor: str | None) -> bool:
-    """Whether a reservation of this package is shown as one of Blazar's ``flavor:instance``.
-
-    :param nova_flavor: the id of its Nova flavor.
-    """
-    return nova_flavor == reservation_id
-
-
 def of_class(name: str) -> str | None:
     """The id of the reservation to which a resource class or a trait belongs. None for others."""
     if not name.startswith(CLASS_PREFIX):

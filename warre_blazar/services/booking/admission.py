@@ -228,6 +228,7 @@ def _write(db: Session, reservation_id: str, decision: BookingDecision) -> str:
             "series_id": series.series_id if series else None,
             "series_work": series.work_id if series else None,
             "movable_hours": request.movable_hours,
+            "sent_flavor": request.sent_flavor,
             **dataclasses.asdict(request.labels),
         },
         flavor.shape,
