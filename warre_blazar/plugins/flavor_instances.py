@@ -38,12 +38,10 @@ _Values = Mapping[str, Any]
 def register() -> None:
     """Let the manager of this process book flavors of this package for these clients.
 
-    This is done if the exact plugin for ``flavor:instance`` is enabled.
+    It does so if the exact plugin for ``flavor:instance`` is enabled.
     """
     manager = service.ManagerService
-    if enabling.EXACT_FLAVORS in cfg.CONF.manager.plugins and not hasattr(
-        manager.create_lease, _MARK
-    ):
+    if not hasattr(manager.create_lease, _MARK):
         manager.create_lease = _creating(manager.create_lease)
 
 
@@ -51,7 +49,9 @@ def _creating(method: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(method)
     def create_lease(self: Any, lease_values: dict[str, Any]) -> Any:
         reservations = lease_values.get("reservations", [])
-        if all(r.get("resource_type") != stock_flavor.RESOURCE_TYPE for r in reservations):
+        types = {each.get("resource_type") for each in reservations}
+        is_enabled = enabling.EXACT_FLAVORS in cfg.CONF.manager.plugins
+        if not is_enabled or stock_flavor.RESOURCE_TYPE not in types:
             return method(self, lease_values=lease_values)
         with error_translation.translated():
             known = _known(reservations)

@@ -14,7 +14,7 @@ from oslo_utils import timeutils
 from warre_blazar import texts
 from warre_blazar.api import parsing
 from warre_blazar.errors import exceptions
-from warre_blazar.wsgi import error_answers, lease_bodies, lease_changes
+from warre_blazar.wsgi import error_answers, lease_bodies, lease_changes, stock_form
 
 #: Flask's name of Blazar's list of plugins, for which Blazar has no policy and no content.
 _PLUGINS = "v1_0.plugins_list"
@@ -54,6 +54,8 @@ def _check() -> None:
         lease_changes.check_expressions(body)
         if flask.request.view_args:
             _check_update(flask.request.view_args["lease_id"], body)
+            # Blazar takes this in place of the body.
+            flask.request.parsed_data = stock_form.without_type(body)  # type: ignore[attr-defined]
 
 
 def check_lease(lease_id: str, request: Any) -> None:

@@ -9,7 +9,6 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 from blazar.api.v1.leases import service
-from blazar.db import api as db_api
 from blazar.plugins import flavor as stock_flavor
 
 from warre_blazar.db import session
@@ -27,7 +26,6 @@ def register() -> None:
     api = service.API
     if hasattr(api.get_lease, "shows_stock_form"):
         return
-    api.update_lease = _without_type(api.update_lease)
     for name in ("get_lease", "get_leases", "create_lease", "update_lease"):
         setattr(api, name, _showing(getattr(api, name)))
     setattr(api.get_lease, "shows_stock_form", True)  # noqa: B010 - a function's attribute
@@ -41,10 +39,11 @@ def shown_type(reservation: Mapping[str, Any]) -> str:
 def _shown(rows: Iterable[Mapping[str, Any]]) -> set[str]:
     """The ids of the reservations that are shown as those of ``flavor:instance``."""
     ids = [
-        row["id"]
+        str(row["id"])
         for row in rows
-        # The other reservations of this package have Nova flavors with other ids.
-        if row["resource_type"] == RESOURCE_TYPE and row.get("flavor_id") == row.get("id", "")
+        if row.get("resource_type") == RESOURCE_TYPE
+        # Nearly all other reservations of this package have Nova flavors with other ids.
+        and row.get("flavor_id") == row.get("id", row)
     ]
     if not ids:
         return set()
@@ -52,30 +51,25 @@ def _shown(rows: Iterable[Mapping[str, Any]]) -> set[str]:
         return reservations.in_stock_form(db, ids)
 
 
-def _without_type(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap ``update_lease``, so that clients can send back the type that they are shown.
+def without_type(body: Mapping[str, Any]) -> dict[str, Any]:
+    """The body of a change, without the type of ``flavor:instance``, which clients may send back.
 
     Blazar's manager adds the stored type to what lacks one, and refuses to change reservations of
     ``flavor:instance``.
     """
-
-    @functools.wraps(method)
-    def update_lease(self: Any, lease_id: str, data: dict[str, Any]) -> Any:
-        for each in data.get("reservations") or ():
-            if each.get("resource_type") == stock_flavor.RESOURCE_TYPE:
-                stored = db_api.reservation_get(each["id"])
-                if stored and _shown([stored]):
-                    del each["resource_type"]
-        return method(self, lease_id, data)
-
-    return update_lease
+    changes = [dict(each) for each in body.get("reservations") or ()]
+    for each in changes:
+        if each.get("resource_type") == stock_flavor.RESOURCE_TYPE:
+            del each["resource_type"]
+    return {**body, **({"reservations": changes} if changes else {})}
 
 
 def _showing(method: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(method)
     def call(*args: Any, **kwargs: Any) -> Any:
         answer = method(*args, **kwargs)
-        leases = answer if isinstance(answer, list) else [answer]
+        # There is no lease if another request has deleted it meanwhile.
+        leases = [each for each in (answer if isinstance(answer, list) else [answer]) if each]
         ids = _shown(row for lease in leases for row in lease.get("reservations", ()))
         shown = [lease for lease in leases if ids and _show(lease, ids)]
         if running := [each for each in shown if each["status"] == lease_states.ACTIVE]:

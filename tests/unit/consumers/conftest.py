@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 import pytest
-from blazar.manager import service
 from oslo_utils import timeutils
 
 from tests.unit.api.people import Person
@@ -14,11 +13,9 @@ from warre_blazar.plugins import lease_guard
 
 @pytest.fixture(scope="package")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ExactSite]:
-    """The running site, whatever is in it. What the exact plugins change is restored after it."""
+    """The running site, whatever is in it. Which types are guarded is restored after it."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(lease_guard, "_guarded", dict(lease_guard._guarded))
-        manager = service.ManagerService
-        patch.setattr(manager, "create_lease", manager.create_lease)
         with ExactSite(tmp_path_factory.mktemp("site")) as site:
             yield site
     timeutils.clear_time_override()
