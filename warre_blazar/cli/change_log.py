@@ -8,7 +8,7 @@ from warre_blazar.cli import columns, time_display
 from warre_blazar.client.types import Document
 
 
-def column(changes: list[Document]) -> columns.Column:
+def column(changes: list[Document]) -> columns.ShownColumn:
     """Return the changes of a reservation. A table has a line for each."""
     return columns.lines(changes, map(_line, changes))
 

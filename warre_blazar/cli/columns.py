@@ -6,7 +6,7 @@ from typing import Any
 from cliff import columns
 
 
-class Column(columns.FormattableColumn[Any]):
+class ShownColumn(columns.FormattableColumn[Any]):
     """A value for programs, and the text that a table shows instead."""
 
     def __init__(self, value: Any, text: str) -> None:
@@ -17,20 +17,22 @@ class Column(columns.FormattableColumn[Any]):
         return self._text
 
 
-def lines(value: Any, texts: Iterable[str]) -> Column:
+def lines(value: Any, texts: Iterable[str]) -> ShownColumn:
     """Return a value of which a table shows these lines."""
-    return Column(value, "\n".join(texts))
+    return ShownColumn(value, "\n".join(texts))
 
 
 def formatted(value: Any) -> Any:
     """Return a value as a column. A table shows a dict as k='v', and a list as a, b, c."""
     if isinstance(value, dict):
-        return Column(value, ", ".join(f"{key}='{each}'" for key, each in sorted(value.items())))
+        return ShownColumn(
+            value, ", ".join(f"{key}='{each}'" for key, each in sorted(value.items()))
+        )
     if isinstance(value, list):
-        return Column(value, ", ".join(str(each) for each in value))
+        return ShownColumn(value, ", ".join(str(each) for each in value))
     return value
 
 
-def warnings(found: list[dict[str, Any]]) -> Column:
+def warnings(found: list[dict[str, Any]]) -> ShownColumn:
     """Return the API's warnings, of which a table shows the texts."""
-    return Column(found, ", ".join(warning["message"] for warning in found))
+    return ShownColumn(found, ", ".join(warning["message"] for warning in found))

@@ -16,7 +16,7 @@ _STATES = {
 }
 
 
-def column(limits: Document) -> columns.Column:
+def column(limits: Document) -> columns.ShownColumn:
     """Return a flavor's field ``limits``. A table shows a heading, and then ``lines``."""
     if limits["by"] == "slots":
         first = "the slots limit it; the hosts can hold as many or more"

@@ -19,10 +19,10 @@ _RESERVATION_COLUMNS = (
 )
 
 
-def _taken(room: list[Document] | None) -> columns.Column:
+def _taken(room: list[Document] | None) -> columns.ShownColumn:
     """Return who has taken room of a host. A table has a line for each."""
     if room is None:
-        return columns.Column(room, "unknown: Nova or Placement can't be asked")
+        return columns.ShownColumn(room, "unknown: Nova or Placement can't be asked")
     lines = [f"{each['text']}. {each['needs']}: {each['remedy']}" for each in room]
     return columns.lines(room, lines or ["nobody"])
 

@@ -11,9 +11,9 @@ from warre_blazar.client import Limits
 COLUMNS = ("resource", "used", "limit", "left", "source")
 
 
-def limit(most: int) -> columns.Column:
+def limit(most: int) -> columns.ShownColumn:
     """Return a limit, of which a table shows -1 as unlimited."""
-    return columns.Column(most, "unlimited" if most < 0 else str(most))
+    return columns.ShownColumn(most, "unlimited" if most < 0 else str(most))
 
 
 class ShowLimits(base.ListCommand):

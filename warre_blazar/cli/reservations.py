@@ -168,7 +168,7 @@ class ShowReservation(_Reservations, base.OneCommand, base.ShowCommand):
         by = f" by {names.get(user_id, user_id)}" if user_id else ""
         return f"Deleted {time_display.brief(deleted_at, self.where)}{by}"
 
-    def _changes(self, changes: list[Document]) -> columns.Column:
+    def _changes(self, changes: list[Document]) -> columns.ShownColumn:
         """Return the changes with their times in the command's time zone."""
         names = user_names.names(self, [change["user_id"] for change in changes])
         return change_log.column(
@@ -511,7 +511,7 @@ class DeleteReservation(_Reservations, base.DeleteCommand):
         return self._describe(reservation) + whose + (f". {loss}" if loss else "")
 
 
-def _snapshots(snapshots: list[Document]) -> columns.Column:
+def _snapshots(snapshots: list[Document]) -> columns.ShownColumn:
     """Return the snapshots of servers. A table has a line for each: the server, what became of it.
 
     Such a line is ``web: saved, image 0b5e...``.

@@ -25,7 +25,7 @@ def refused(command: base.Command, error: errors.ApiError) -> list[str]:
     return [f"  {line(item, command.where)}" for item in _with_project_names(command, flat)]
 
 
-def met(command: base.Command, window: Window) -> columns.Column:
+def met(command: base.Command, window: Window) -> columns.ShownColumn:
     """Return the reservations that a window met. A table says what became of each."""
     return columns.lines(command.zoned_all(window.reservations), met_lines(command, window))
 
@@ -49,7 +49,7 @@ def _after(item: Document, where: datetime.tzinfo) -> str:
     return f", now {start} to {end}"
 
 
-def within(command: base.Command, window: Window) -> columns.Column | None:
+def within(command: base.Command, window: Window) -> columns.ShownColumn | None:
     """Return the reservations of a window's flavors, or on its hosts, during the window.
 
     The result is None if the API refuses to list them, as it does for users.
