@@ -240,11 +240,15 @@ def stop_compute(at: Place) -> Undo | None:
 
 
 def delete_compute_service(at: Place) -> Undo | None:
-    """Stop a compute that has no servers, and delete its service; undone by starting it again."""
+    """Stop a compute that has no servers, and delete its service.
+
+    It is undone by starting it again, and by putting it back into the site's own aggregates.
+    """
     host = at.host()
     compute = at.admin.cloud.compute
     if list(compute.servers(all_projects=True, host=host, details=False)):
         raise NothingToDo
+    sites = [a for a in compute.aggregates() if host in (a.hosts or ()) and a.availability_zone]
     devcloud.stop(f"nova-compute-{host}")
     (service,) = compute.services(host=host, binary="nova-compute")
     try:
@@ -253,7 +257,26 @@ def delete_compute_service(at: Place) -> Undo | None:
         # Nova counts a server that is being built before it lists it on the host.
         devcloud.start(f"nova-compute-{host}")
         raise NothingToDo from None
-    return lambda: devcloud.start(f"nova-compute-{host}")
+
+    def undo() -> None:
+        devcloud.start(f"nova-compute-{host}")
+        for aggregate in sites:
+            until(
+                f"{host} to be in {aggregate.name}", lambda a=aggregate: _put_into(at, a.id, host)
+            )
+
+    return undo
+
+
+def _put_into(at: Place, aggregate_id: int, host: str) -> bool:
+    """Put a host into an aggregate. Return whether it is there: Nova may not know it yet."""
+    try:
+        at.admin.cloud.compute.add_host_to_aggregate(aggregate_id, host)
+    except openstack.exceptions.ConflictException:
+        return True
+    except openstack.exceptions.NotFoundException:
+        return False
+    return True
 
 
 def drain_host(at: Place) -> Undo | None:
