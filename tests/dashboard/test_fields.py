@@ -7,6 +7,8 @@ import pytest
 from tests.dashboard.conftest import Visitor
 from tests.fakes.service import Answer
 from tests.unit.cli.fake_api import FLAVOR, Api, flavor, foreseen
+from warre_blazar.api import openapi
+from warre_blazar.dashboard.admin.flavors.editing import FlavorForm
 
 
 @pytest.fixture(autouse=True)
@@ -14,6 +16,11 @@ def answers(api: Api) -> None:
     api.answers[f"GET /v2/flavors/{FLAVOR.id}"] = Answer(200, flavor())
     api.answers["POST /v2/reservations"] = foreseen()
     api.answers["GET /v2/hosts"] = Answer(200, {"results": []})
+
+
+def test_form_of_flavors_has_each_field_of_the_api() -> None:
+    known = openapi.request_schema("FlavorCreate")["properties"]
+    assert set(FlavorForm.base_fields) == set(known)
 
 
 @pytest.mark.parametrize(

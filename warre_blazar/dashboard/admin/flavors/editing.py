@@ -16,6 +16,10 @@ def _number(label: Any, least: int = 1, **kwargs: Any) -> forms.IntegerField:
     return forms.IntegerField(label=label, min_value=least, **kwargs)
 
 
+#: Numbers that the API takes only as numbers.
+_ZERO_IF_EMPTY = ("ephemeral_gb", "notice_hours")
+
+
 class FlavorForm(fields.BaseForm):
     """The fields of a flavor. The API checks the rest."""
 
@@ -50,11 +54,27 @@ class FlavorForm(fields.BaseForm):
     start = fields.MomentField(label=gettext_lazy("Bookable from"), required=False)
     end = fields.MomentField(label=gettext_lazy("Bookable until"), required=False)
     max_days_ahead = _number(gettext_lazy("Reservations end within days from now"), required=False)
+    notice_hours = _number(
+        gettext_lazy("Begin at least so many hours after they are booked"),
+        0,
+        initial=0,
+        required=False,
+    )
+    weekly_hours = forms.CharField(
+        label=gettext_lazy("Times of the week"),
+        required=False,
+        help_text=gettext_lazy(
+            "Longer reservations lie within these times, such as 8h mon-fri 19:00-08:00, sat-sun "
+            "Europe/Berlin."
+        ),
+    )
     extend_within_hours = _number(gettext_lazy("Can be extended in the last hours"), required=False)
     max_instances_per_project = _number(gettext_lazy("Most instances of a project"), required=False)
     gap_hours = _number(
         gettext_lazy("Hours between two reservations of a project"), 0, required=False
     )
+    idle_warn_hours = _number(gettext_lazy("Say so after hours without a server"), required=False)
+    idle_end_hours = _number(gettext_lazy("End after hours without a server"), required=False)
     before_end = forms.ChoiceField(
         label=gettext_lazy("Before the end"),
         required=False,
@@ -66,6 +86,9 @@ class FlavorForm(fields.BaseForm):
     )
     before_end_choice = forms.BooleanField(
         label=gettext_lazy("Users may choose it"), required=False
+    )
+    show_in_nova = forms.BooleanField(
+        label=gettext_lazy("Nova lists it, for other programs"), required=False
     )
     is_public = forms.BooleanField(
         label=gettext_lazy("All projects may book it"), required=False, initial=True
@@ -86,7 +109,8 @@ class FlavorForm(fields.BaseForm):
         """The fields of the flavor, for the client of the API. An empty field is null."""
         given = {k: None if v == "" else v for k, v in self.cleaned_data.items()}
         moments_ = {name: fields.at(given[name]) for name in ("start", "end") if name in given}
-        return {**given, **moments_}
+        numbers = {name: given[name] or 0 for name in _ZERO_IF_EMPTY if name in given}
+        return {**given, **moments_, **numbers}
 
 
 class CreateFlavorPage(pages.FormView):
@@ -103,7 +127,6 @@ class CreateFlavorPage(pages.FormView):
 
     def submit(self, form: FlavorForm) -> Any:
         values = form.values()
-        values["ephemeral_gb"] = values["ephemeral_gb"] or 0
         made = self.api.flavors.create(values.pop("name"), **values)
         return self.finished(made, _("The flavor is made."))
 
