@@ -71,8 +71,8 @@ def test_reservation_says_what_it_lacks_until_the_stranger_has_gone(
         # The place that can be used is really one.
         assert boots(alpha, shown, 1) == ["ACTIVE"]
     until("the reason to go", lambda: world.show(alpha, reservation)["status_reason"] is None)
-    shown = world.show(alpha, reservation)
-    assert not shown["missing_resources"]
+    # A manager corrects the flag when the place can be used.
+    until("the flag to go", lambda: not world.show(alpha, reservation)["missing_resources"])
     assert boots(alpha, shown, 1) == ["ACTIVE"]
 
 

@@ -93,7 +93,7 @@ REFUSALS = {
     "affinity a word": Refusal("affinity", affinity="together"),
     "unknown field": Refusal("shoe_size", shoe_size=44),
     "flavor_id missing": Refusal("flavor_id", flavor_id=_ABSENT),
-    "flavor_id a number": Refusal("flavor_id", flavor_id=7),
+    "flavor_id a number": Refusal("Flavor does not exist", 404, flavor_id=7),
     "flavor_id empty": Refusal("flavor_id", flavor_id=""),
 }
 
