@@ -8,16 +8,13 @@ from oslo_utils import timeutils
 from tests.unit.api.people import Person
 from tests.unit.consumers.site import ExactSite
 from warre_blazar import timer
-from warre_blazar.plugins import lease_guard
 
 
 @pytest.fixture(scope="package")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ExactSite]:
-    """The running site, whatever is in it. Which types are guarded is restored after it."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lease_guard, "_guarded", dict(lease_guard._guarded))
-        with ExactSite(tmp_path_factory.mktemp("site")) as site:
-            yield site
+    """The running site, whatever is in it."""
+    with ExactSite(tmp_path_factory.mktemp("site")) as site:
+        yield site
     timeutils.clear_time_override()
 
 

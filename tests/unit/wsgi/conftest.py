@@ -10,19 +10,13 @@ from oslo_utils import timeutils
 from tests.unit.api.people import Person
 from tests.unit.wsgi.whole import WholeSite
 from warre_blazar import timer
-from warre_blazar.db.booking import promises
-from warre_blazar.domain.flavors.flavor import RESOURCE_TYPE
-from warre_blazar.plugins import lease_guard
 
 
 @pytest.fixture(scope="package")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WholeSite]:
     """The running site, whatever is in it."""
-    with pytest.MonkeyPatch.context() as patch:
-        # Other tests of this process may have loaded the exact plugins, which guard all types.
-        patch.setattr(lease_guard, "_guarded", {RESOURCE_TYPE: promises.cover})
-        with WholeSite(tmp_path_factory.mktemp("site")) as site:
-            yield site
+    with WholeSite(tmp_path_factory.mktemp("site")) as site:
+        yield site
     timeutils.clear_time_override()
 
 

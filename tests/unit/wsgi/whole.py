@@ -1,11 +1,15 @@
 """A site with Blazar's own plugins beside ours."""
 
-from typing import Any
+from typing import Any, Self
+from unittest import mock
 
 from oslo_config import cfg
 
 from tests.functional.db import world
 from tests.unit.api.site import Site
+from warre_blazar.db.booking import promises
+from warre_blazar.domain.flavors.flavor import RESOURCE_TYPE
+from warre_blazar.plugins import lease_guard
 
 HOSTS = ("host-1", "host-2", "host-3")
 #: A public Nova flavor.
@@ -25,6 +29,12 @@ class WholeSite(Site):
     plugins = (
         "physical.host.plugin,virtual.instance.plugin,flavor.instance.plugin,flavor.slot.plugin"
     )
+
+    def __enter__(self) -> Self:
+        # The exact plugins of one site guard the types of Blazar's leases, in the whole process.
+        guarded = {RESOURCE_TYPE: promises.cover}
+        self._stack.enter_context(mock.patch.object(lease_guard, "_guarded", guarded))
+        return super().__enter__()
 
     @classmethod
     def stock_app(cls) -> Any:
