@@ -8,16 +8,24 @@ from devcloud_lib import shell
 from devcloud_lib.console import Failure, say
 
 # Debian packages start their service when they are installed. The dev cloud runs its own instances
-# instead, so a policy-rc.d script forbids starts during the installation.
+# instead, so a policy-rc.d script forbids starts during the installation. Of two apt-gets at the
+# same time one fails ("update" knows no DPkg::Lock::Timeout), so tools that run beside each other
+# take turns.
 _INSTALL = """
+exec 9> "$1"
+shift
+flock 9
+apt-get update
 switch=/usr/sbin/policy-rc.d
 if [ ! -e "$switch" ]; then
     trap 'rm -f "$switch"' EXIT
     printf '#!/bin/sh\\nexit 101\\n' > "$switch"
     chmod 755 "$switch"
 fi
-apt-get install --yes --no-install-recommends "$@"
+apt-get -o DPkg::Lock::Timeout=600 install --yes --no-install-recommends "$@"
 """
+#: Held while apt-get runs.
+_LOCK = Path("/run/lock/warre-blazar-apt")
 
 
 def find(program: str) -> Path | None:
@@ -40,10 +48,8 @@ def install(packages: list[str], log: Path) -> None:
     if not packages:
         return
     say(f"apt-get install {' '.join(packages)}: started")
-    quiet = {"DEBIAN_FRONTEND": "noninteractive"}
+    script = ["env", "DEBIAN_FRONTEND=noninteractive", "sh", "-ec", _INSTALL, "sh", str(_LOCK)]
     try:
-        shell.run(shell.as_root(["apt-get", "update"]), log, quiet)
-        keep = ["env", "DEBIAN_FRONTEND=noninteractive"]
-        shell.run(shell.as_root([*keep, "sh", "-ec", _INSTALL, "sh", *packages]), log, quiet)
+        shell.run(shell.as_root([*script, *packages]), log)
     except FileNotFoundError as error:
         raise Failure(f"cannot install {packages}: {error.filename} not found") from error
