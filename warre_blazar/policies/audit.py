@@ -1,15 +1,14 @@
 """Policies on the audit's report."""
 
-from oslo_policy import policy
+from warre_blazar.policies.declaration import admin
 
 GET = "warre:audit:get"
 
 RULES = [
-    policy.DocumentedRuleDefault(
+    admin(
         GET,
-        "rule:admin",
         "Show what the last audit has found. The report names reservations, hosts and projects of "
         "the whole site.",
-        [{"path": "/v2/audit", "method": "GET"}],
+        "GET /v2/audit",
     ),
 ]

@@ -1,38 +1,29 @@
 """Policies on the access of projects to private flavors."""
 
-from oslo_policy import policy
+from warre_blazar.policies.declaration import admin
 
 CREATE = "warre:flavorproject:create"
 LIST = "warre:flavorproject:list"
 GET = "warre:flavorproject:get"
 DELETE = "warre:flavorproject:delete"
 
-_ALL = "/v2/flavorprojects"
-_ONE = "/v2/flavorprojects/{flavorproject_id}"
-
 RULES = [
-    policy.DocumentedRuleDefault(
+    admin(
         CREATE,
-        "rule:admin",
         "Give a project access to a private flavor, so that it can book the flavor.",
-        [{"path": _ALL, "method": "POST"}],
+        "POST /v2/flavorprojects",
     ),
-    policy.DocumentedRuleDefault(
-        LIST,
-        "rule:admin",
-        "List which projects have access to which private flavors.",
-        [{"path": _ALL, "method": "GET"}],
+    admin(
+        LIST, "List which projects have access to which private flavors.", "GET /v2/flavorprojects"
     ),
-    policy.DocumentedRuleDefault(
+    admin(
         GET,
-        "rule:admin",
         "Show a project's access to a private flavor.",
-        [{"path": _ONE, "method": "GET"}],
+        "GET /v2/flavorprojects/{flavorproject_id}",
     ),
-    policy.DocumentedRuleDefault(
+    admin(
         DELETE,
-        "rule:admin",
         "Remove a project's access to a private flavor.",
-        [{"path": _ONE, "method": "DELETE"}],
+        "DELETE /v2/flavorprojects/{flavorproject_id}",
     ),
 ]

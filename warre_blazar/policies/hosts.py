@@ -1,21 +1,18 @@
 """Policies on hosts."""
 
-from oslo_policy import policy
+from warre_blazar.policies.declaration import admin
 
 LIST = "warre:host:list"
 
 RULES = [
-    policy.DocumentedRuleDefault(
+    admin(
         LIST,
-        "rule:admin",
         "List the hosts with their state, with how full they are, and with the reservations of all "
         "projects on them. See which hosts a maintenance window closes.",
-        [
-            {"path": "/v2/hosts", "method": "GET"},
-            {"path": "/v2/maintenancewindows", "method": "GET"},
-            {"path": "/v2/maintenancewindows", "method": "POST"},
-            {"path": "/v2/maintenancewindows/{window_id}", "method": "GET"},
-            {"path": "/v2/maintenancewindows/{window_id}", "method": "PATCH"},
-        ],
+        "GET /v2/hosts",
+        "GET /v2/maintenancewindows",
+        "POST /v2/maintenancewindows",
+        "GET /v2/maintenancewindows/{window_id}",
+        "PATCH /v2/maintenancewindows/{window_id}",
     ),
 ]

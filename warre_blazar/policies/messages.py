@@ -1,24 +1,15 @@
 """Policies on whether users get messages."""
 
-from blazar.policies import base
-from oslo_policy import policy
+from warre_blazar.policies.declaration import reader
 
 GET = "warre:messages:get"
 UPDATE = "warre:messages:update"
 
-_ALL = "/v2/messages"
-
 RULES = [
-    policy.DocumentedRuleDefault(
-        GET,
-        base.PROJECT_READER_OR_ADMIN,
-        "Show whether the caller gets messages.",
-        [{"path": _ALL, "method": "GET"}],
-    ),
-    policy.DocumentedRuleDefault(
+    reader(GET, "Show whether the caller gets messages.", "GET /v2/messages"),
+    reader(
         UPDATE,
-        base.PROJECT_READER_OR_ADMIN,
         "Turn messages on or off for the caller. Nobody can do so for another user.",
-        [{"path": _ALL, "method": "PATCH"}],
+        "PATCH /v2/messages",
     ),
 ]

@@ -1,7 +1,6 @@
 """Policies on series of reservations."""
 
-from blazar.policies import base
-from oslo_policy import policy
+from warre_blazar.policies.declaration import admin, member, reader
 
 CREATE = "warre:series:create"
 CREATE_FOR = "warre:series:create:other_project"
@@ -11,51 +10,27 @@ GET = "warre:series:get"
 UPDATE = "warre:series:update"
 DELETE = "warre:series:delete"
 
-_ALL = "/v2/series"
-_ONE = "/v2/series/{series_id}"
-
 RULES = [
-    policy.DocumentedRuleDefault(
-        CREATE,
-        base.PROJECT_MEMBER_OR_ADMIN,
-        "Book a series of reservations for the caller's own project.",
-        [{"path": _ALL, "method": "POST"}],
+    member(
+        CREATE, "Book a series of reservations for the caller's own project.", "POST /v2/series"
     ),
-    policy.DocumentedRuleDefault(
+    admin(
         CREATE_FOR,
-        "rule:admin",
         "Book a series for another project, for example for a course. Whatever this rule says, the "
         "caller also needs a role in that project.",
-        [{"path": _ALL, "method": "POST"}],
+        "POST /v2/series",
     ),
-    policy.DocumentedRuleDefault(
-        LIST,
-        base.PROJECT_READER_OR_ADMIN,
-        "List the series of the caller's own project.",
-        [{"path": _ALL, "method": "GET"}],
-    ),
-    policy.DocumentedRuleDefault(
-        LIST_ALL,
-        "rule:admin",
-        "List the series of another project or of all projects.",
-        [{"path": _ALL, "method": "GET"}],
-    ),
-    policy.DocumentedRuleDefault(
+    reader(LIST, "List the series of the caller's own project.", "GET /v2/series"),
+    admin(LIST_ALL, "List the series of another project or of all projects.", "GET /v2/series"),
+    reader(
         GET,
-        base.PROJECT_READER_OR_ADMIN,
         "Show a series. A caller who may not see it gets 404, as if the series didn't exist.",
-        [{"path": _ONE, "method": "GET"}],
+        "GET /v2/series/{series_id}",
     ),
-    policy.DocumentedRuleDefault(
-        UPDATE,
-        base.PROJECT_MEMBER_OR_ADMIN,
-        "Book further reservations of a series.",
-        [{"path": _ONE, "method": "PATCH"}],
-    ),
-    policy.DocumentedRuleDefault(
+    member(UPDATE, "Book further reservations of a series.", "PATCH /v2/series/{series_id}"),
+    member(
         DELETE,
-        base.PROJECT_MEMBER_OR_ADMIN,
         "End a series: delete its reservations that haven't begun, or also the running ones.",
-        [{"path": _ONE, "method": "DELETE"}],
+        "DELETE /v2/series/{series_id}",
     ),
 ]
