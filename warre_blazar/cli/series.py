@@ -49,6 +49,12 @@ class _AllSeries(base.Command):
             return f"{error}. Put the rule in quotes: --rrule 'FREQ=WEEKLY;COUNT=12'"
         return super().advice(error, parsed_args)
 
+    def excepted(self, parsed_args: argparse.Namespace) -> list[datetime.date]:
+        """Return the days that are left out, and the local starts that were given with a time."""
+        read = (time_input.parse(text, self.where, self.now()) for text in parsed_args.excepted)
+        moments = (each.astimezone(self.where).replace(tzinfo=None) for each in read)
+        return [each if each.time() != datetime.time() else each.date() for each in moments]
+
     def tell_refused(self, refused: Iterable[Document]) -> None:
         """Print which occurrences can't be booked."""
         for line in self._lines(refused):
@@ -186,6 +192,7 @@ class CreateSeries(_AllSeries, base.ChangeCommand, base.ShowCommand):
             "FREQ=DAILY;UNTIL=20261218 is on each day until then. Put the rule in quotes, because "
             "a shell ends the command at a semicolon. The rule must have COUNT or UNTIL",
         )
+        _add_except(parser)
         arguments.add_count(parser, "number of instances")
         arguments.add_affinity(parser)
         parser.add_argument(
@@ -208,6 +215,7 @@ class CreateSeries(_AllSeries, base.ChangeCommand, base.ShowCommand):
             "timezone": _zone(self.where),
             "length": parsed_args.hours,
             "rrule": parsed_args.rrule,
+            "exdates": self.excepted(parsed_args),
             "count": parsed_args.count,
             "affinity": parsed_args.affinity,
             "all_or_none": parsed_args.all_or_none,
@@ -318,6 +326,18 @@ class DeleteSeries(_AllSeries, base.DeleteCommand):
         last = max(_moment(each["end"]) for each in left)
         since, until = (time_display.plain(moment, self.where) for moment in (first, last))
         return f"{phrase}, {since} to {until}"
+
+
+def _add_except(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--except",
+        dest="excepted",
+        metavar="DATE",
+        action="append",
+        default=[],
+        help="a day on which nothing is booked, such as a holiday (can be repeated). The COUNT of "
+        "the rule counts it too",
+    )
 
 
 def _local(moment: datetime.datetime, zone: datetime.tzinfo) -> datetime.datetime:

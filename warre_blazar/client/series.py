@@ -1,6 +1,7 @@
 """The requests of the v2 API about series of reservations, as methods."""
 
 import datetime
+from collections.abc import Sequence
 from typing import Any
 
 from warre_blazar.client import lookup, times
@@ -38,7 +39,8 @@ class AllSeries(Paged[Series]):
         :param values: ``start``, a local time without a time zone; ``timezone``, the name of the
             time zone, such as ``Europe/Berlin``; ``length``, how long each reservation is;
             ``rrule``, when they take place, such as ``FREQ=WEEKLY;COUNT=12``; ``count``, the number
-            of instances (default: 1); ``all_or_none`` (default: False); and the ``name``, ``note``,
+            of instances (default: 1); ``all_or_none`` (default: False); ``exdates``, days and local
+            starts that are left out, such as holidays; and the ``name``, ``note``,
             ``contact``, ``before_end`` and ``affinity`` of the reservations. ``project_id`` is for
             operators.
         """
@@ -95,6 +97,7 @@ def _body(
     all_or_none: bool = False,
     **optional: Any,
 ) -> dict[str, Any]:
+    excepted = _excepted(optional.pop("exdates", ()))
     if unknown := optional.keys() - set(_OPTIONAL):
         raise TypeError(f"unknown fields: {', '.join(sorted(unknown))}")
     return {
@@ -105,8 +108,15 @@ def _body(
         "rrule": rrule,
         "instance_count": count,
         "all_or_none": all_or_none,
+        **excepted,
         **{name: value for name, value in optional.items() if value is not None},
     }
+
+
+def _excepted(exdates: Sequence[datetime.date]) -> dict[str, list[str]]:
+    """What is left out. A ``datetime`` is one start, and any other ``date`` is the whole day."""
+    given = [_local(d) if isinstance(d, datetime.datetime) else d.isoformat() for d in exdates]
+    return {"exdates": given} if given else {}
 
 
 def _extension(more: int | None, until: datetime.datetime | None) -> dict[str, Any]:

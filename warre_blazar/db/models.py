@@ -444,6 +444,8 @@ series = sa.Table(
     sa.Column("start_date", sa.DateTime, nullable=False),
     sa.Column("timezone", sa.String(64), nullable=False),
     sa.Column("rrule", string(255), nullable=False),
+    # The days and starts that the rule leaves out, separated by spaces.
+    sa.Column("exdates", text(), nullable=False),
     sa.Column("minutes", sa.Integer, nullable=False),
     sa.Column("all_or_none", sa.Boolean, nullable=False),
     # How many occurrences of the rule were asked for, without and with those of the request that

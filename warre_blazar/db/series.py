@@ -50,6 +50,7 @@ def insert(db: Session, item: BookedSeries) -> None:
             start_date=recurrence.start,
             timezone=recurrence.timezone,
             rrule=recurrence.rule,
+            exdates=" ".join(recurrence.exdates),
             minutes=recurrence.length // times.MINUTE,
             all_or_none=item.all_or_none,
             planned=item.planned,
@@ -66,7 +67,13 @@ def insert(db: Session, item: BookedSeries) -> None:
 
 def _series(row: sa.RowMapping) -> BookedSeries:
     labels = Labels(row["name"], row["note"], row["contact"], row["timezone"])
-    length = row["minutes"] * times.MINUTE
+    recurrence = Recurrence(
+        row["start_date"],
+        row["timezone"],
+        row["rrule"],
+        row["minutes"] * times.MINUTE,
+        tuple(row["exdates"].split()),
+    )
     return BookedSeries(
         id=row["id"],
         project_id=row["project_id"],
@@ -74,7 +81,7 @@ def _series(row: sa.RowMapping) -> BookedSeries:
         booking=RepeatedBooking(
             row["flavor_id"], row["instance_count"], row["affinity"], labels, row["before_end"]
         ),
-        recurrence=Recurrence(row["start_date"], row["timezone"], row["rrule"], length),
+        recurrence=recurrence,
         all_or_none=row["all_or_none"],
         planned=row["planned"],
         tried=row["tried"],

@@ -52,7 +52,33 @@ class LocalTime(FieldKind[datetime.datetime]):
         return moment
 
 
+class ExceptedTimes(FieldKind[list[str]]):
+    """Local days, and local times in whole minutes, without repetition."""
+
+    def __init__(self) -> None:
+        answer = {"type": "array", "items": {"type": "string"}}
+        super().__init__(answer, {**answer, "maxItems": 200})
+
+    def read(self, given: list[str]) -> list[str]:
+        """The values of a body that has passed the schema.
+
+        :raises NotValid: one isn't such a day or time.
+        """
+        for text in given:
+            try:
+                moment = datetime.datetime.fromisoformat(text)
+            except ValueError:
+                moment = None
+            if not moment or text not in (f"{moment:%Y-%m-%d}", f"{moment:%Y-%m-%dT%H:%M}"):
+                raise NotValid(expected.EXCEPTED_TIME())
+        return given
+
+    def to_json(self, value: Any) -> list[str]:
+        return list(value)
+
+
 LOCAL_TIME = LocalTime()
+EXCEPTED_TIMES = ExceptedTimes()
 
 #: Whether they are whole minutes isn't said here.
 _HOURS: FieldKind[float] = FieldKind(
@@ -118,11 +144,18 @@ class SeriesFields(Resource):
         Use.REQUIRED | Use.BRIEF,
     )
     rrule = Field(
-        Text(255, 1),
+        Text(8000, 1, kinds.CONTROL_IN_PROSE),
         "When the reservations take place: an RRULE of RFC 5545, such as "
         "FREQ=WEEKLY;BYDAY=MO,WE;COUNT=24. FREQ is DAILY, WEEKLY, MONTHLY or YEARLY. It "
-        "ends by COUNT or by UNTIL.",
+        "ends by COUNT or by UNTIL. Lines of a calendar file with DTSTART, which is the start, and "
+        "EXDATE may stand beside it. Answers have the rule alone.",
         Use.REQUIRED | Use.BRIEF,
+    )
+    exdates = Field(
+        EXCEPTED_TIMES,
+        "Days on which nothing is booked, such as holidays (2026-12-24), and local starts that are "
+        "left out (2026-12-24T09:00). The COUNT of the rule counts them too.",
+        default=(),
     )
     all_or_none = Field(
         BOOLEAN,

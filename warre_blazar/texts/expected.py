@@ -183,9 +183,23 @@ RULE = _field("rule", "expected a rule as in RFC 5545")
 RULE_ASCII = _field("rule_ascii", "expected a rule as in RFC 5545, in ASCII")
 RULE_FREQ = _field("rule_freq", "expected a FREQ, as in FREQ=WEEKLY;COUNT=10")
 RULE_FREQ_OF = _field("rule_freq_of", "expected a FREQ of {known:names}")
-RULE_PARTS = _field("rule_parts", "expected each of {known:names} at most once")
+RULE_PARTS = _field("rule_parts", "expected {part} once, with a value, as in FREQ=WEEKLY;COUNT=10")
+RULE_NO_PART = _field(
+    "rule_no_part",
+    "expected no {part}: a rule has {known:names}. DTSTART and EXDATE may stand beside it; make "
+    "another series for further days",
+)
+RULE_OTHER_START = _field(
+    "rule_other_start", "expected the DTSTART {start}, which is the start, or no DTSTART"
+)
+RULE_EXDATE = _field(
+    "rule_exdate", "expected dates such as 20261224, or times such as 20261224T090000"
+)
+EXCEPTED_TIME = _field("excepted_time", "expected a day such as 2026-12-24")
+RULE_ALL_LEFT_OUT = _field("rule_all_left_out", "expected a day that isn't left out")
 RULE_INTERVAL = _field("rule_interval", "expected an INTERVAL from 1 to 9999")
-RULE_START = _field("rule_start", "expected a start of the rule")
+RULE_START = _field("rule_start", "expected a start of the rule, such as {first}")
+RULE_NO_START = _field("rule_no_start", "expected a rule that takes place")
 RULE_YEAR = _field("rule_year", "expected a time before the year 9000")
 MORE_OCCURRENCES = _field("more_occurrences", "expected at most {most:number} occurrences in all")
 LEFT_OCCURRENCES = _field("left_occurrences", "expected occurrences that the rule still has")

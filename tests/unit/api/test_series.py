@@ -170,6 +170,9 @@ def test_bad_extension_is_refused(alpha: Person, flavor, body, field):
         ({"rrule": "FREQ=WEEKLY;BYDAY=MO"}, "rrule"),
         ({"rrule": "FREQ=YEARLY;COUNT=9"}, "rrule"),
         ({"rrule": "DTSTART:21000101\nRRULE:FREQ=DAILY"}, "rrule"),
+        ({"exdates": ["christmas"]}, "exdates"),
+        ({"exdates": ["2100-02-30"]}, "exdates"),
+        ({"exdates": "2100-01-04"}, "exdates"),
         ({"start": "2100-01-04T09:00:00Z"}, "start"),
         ({"start": "2100-13-04T09:00"}, "start"),
         ({"timezone": "Mars/Olympus"}, "timezone"),
@@ -188,6 +191,17 @@ def test_bad_series_is_refused(site: Site, alpha: Person, flavor, changes, field
         assert refusal(refused) == (422, "invalid_field")
         assert refused.json["detail"]["field"] == field
     assert site.rows() == before
+
+
+def test_holidays_are_left_out_of_what_is_booked_and_extended(alpha: Person, flavor):
+    rule = "DTSTART:21000104T090000\nRRULE:FREQ=DAILY; COUNT=3;\nEXDATE:21000105T090000"
+    days = ["2100-01-08", "2100-01-04T10:00"]
+    made = things.add_series(alpha, flavor, rrule=rule, exdates=days)
+    assert starts(made) == [things.at(d, 9) for d in (3, 5)]
+    assert (made["rrule"], made["planned"]) == ("FREQ=DAILY;COUNT=3", 2)
+    assert made["exdates"] == ["2100-01-04T10:00", "2100-01-05T09:00", "2100-01-08"]
+    longer = alpha.patch(f"series/{made['id']}", {"more": 2}).json
+    assert starts(longer) == [things.at(d, 9) for d in (3, 5, 6, 8)]
 
 
 def test_series_of_an_older_release_without_an_end_goes_on_only_up_to_a_new_one(

@@ -42,6 +42,7 @@ def document(**changes: Any) -> dict[str, Any]:
         "project_id": "project-1",
         "user_id": "user-1",
         "status": "booked",
+        "exdates": [],
         "planned": 2,
         "cut_off": False,
         "created_at": "2026-11-01T00:00:00+00:00",
@@ -75,6 +76,14 @@ def test_create_sends_local_time_and_tells_what_was_refused(
     told = capsys.readouterr().err
     assert "Not booked: 2026-12-07 09:00 +01:00: No capacity; free from 2026-12-07 13:00" in told
     assert "2026-12-14 09:00 +01:00 ALLOCATED r-1" in out
+
+
+def test_holidays_are_sent(api: Api, run: Run) -> None:
+    api.answers["POST /v2/series"] = Answer(200, document(refused=[]))
+    days = ("--except", "2026-12-24", "--except", "2026-12-28 9:00", "--except", "31 dec")
+    run(series.CreateSeries, *WORDS, *days)
+    (body,) = [request.body for request in api.seen if request.body]
+    assert body["exdates"] == ["2026-12-24", "2026-12-28T09:00", "2026-12-31"]
 
 
 def test_refused_series_says_which_occurrences(api: Api, run: Run) -> None:

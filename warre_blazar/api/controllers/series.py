@@ -1,6 +1,8 @@
 """The controller of /series: reservations that take place regularly."""
 
+import contextlib
 import datetime
+from collections.abc import Iterator
 from typing import Any
 
 import pecan
@@ -11,10 +13,11 @@ from warre_blazar import conf, policy, texts, times
 from warre_blazar.api import parsing, schemas, views
 from warre_blazar.api.controllers import base
 from warre_blazar.domain.booking import labels
+from warre_blazar.domain.series import rules
 from warre_blazar.domain.series.recurrence import Recurrence
 from warre_blazar.domain.series.series import BookedSeries, RepeatedBooking, SeriesStatus
 from warre_blazar.errors import exceptions
-from warre_blazar.fields.series import LOCAL_TIME
+from warre_blazar.fields.series import EXCEPTED_TIMES, LOCAL_TIME
 from warre_blazar.policies import series as policies
 from warre_blazar.services.series import occurrences, progress
 from warre_blazar.services.series.occurrences import Occurrences, SeriesOutcome
@@ -121,13 +124,25 @@ def _recurrence(values: dict[str, Any]) -> Recurrence:
     if round(minutes, 3) != round(minutes) or round(minutes) < 1:
         raise exceptions.InvalidField("hours", texts.expected.HOURS())
     length = round(minutes) * times.MINUTE
-    start = _local("start", values["start"])
-    return Recurrence(start, values["timezone"], values["rrule"], length)
+    start, timezone = _local("start", values["start"]), values["timezone"]
+    rules.zone(timezone)
+    given = rules.read(values["rrule"], start, timezone)
+    with _named("exdates"):
+        also = EXCEPTED_TIMES.read(values.get("exdates", []))
+    exdates = tuple(sorted({*given.exdates, *also}))
+    return Recurrence(start, timezone, given.rule, length, exdates)
 
 
 def _local(field: str, text: str) -> datetime.datetime:
-    try:
+    with _named(field):
         return LOCAL_TIME.read(text)
+
+
+@contextlib.contextmanager
+def _named(field: str) -> Iterator[None]:
+    """Say which field isn't valid."""
+    try:
+        yield
     except texts.NotValid as error:
         raise exceptions.InvalidField(field, error.expected) from None
 

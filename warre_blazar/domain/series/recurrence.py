@@ -15,25 +15,15 @@ import dataclasses
 import datetime
 import functools
 import itertools
-import re
-import zoneinfo
 from collections.abc import Iterator
 
 from dateutil import rrule
 
 from warre_blazar import texts, times
+from warre_blazar.domain.series import rules
 from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import exceptions
 from warre_blazar.texts import Said
-
-_FREQUENCIES = ("DAILY", "WEEKLY", "MONTHLY", "YEARLY")
-_PARTS = {
-    *("FREQ", "INTERVAL", "COUNT", "UNTIL", "WKST", "BYDAY", "BYMONTHDAY", "BYYEARDAY"),
-    *("BYWEEKNO", "BYMONTH", "BYSETPOS", "BYHOUR", "BYMINUTE"),
-}
-_UNTIL = re.compile(r"(\d{8})(T(\d{6})(Z?))?", re.ASCII)
-_WHOLE = re.compile(r"[1-9]\d{0,3}", re.ASCII)
-_NAME = "rrule"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,14 +34,17 @@ class Recurrence:
     start: datetime.datetime
     #: The name of the time zone.
     timezone: str
-    #: The rule, as it was sent.
+    #: The parts of the rule, as ``rules.GivenRule`` has them.
     rule: str
     length: datetime.timedelta
+    #: The local days and starts that are left out, as ``rules.GivenRule`` has them. The COUNT of a
+    #: rule counts them too, as in RFC 5545.
+    exdates: tuple[str, ...] = ()
 
     @property
     def is_endless(self) -> bool:
         """Whether the rule has no end. New series can't have such a rule, but old ones may."""
-        return not {"COUNT", "UNTIL"} & _parts(self.rule).keys()
+        return not {"COUNT", "UNTIL"} & rules.parts(self.rule).keys()
 
     def occurrences(
         self, most: int, until: datetime.datetime | None = None, *, endless: bool = False
@@ -64,9 +57,9 @@ class Recurrence:
         :raises InvalidField: the rule can't be read, has no end, has too many or no occurrences,
             has two that are too close, or doesn't begin at the start.
         """
-        parts = _parts(self.rule)
+        parts = rules.parts(self.rule)
         if self.is_endless and not endless:
-            raise _refused(texts.expected.RULE_END(rule=self.rule))
+            raise rules.refused(texts.expected.RULE_END(rule=self.rule))
         count, ends = (None, None) if endless else self._end(parts, most)
         limits = [moment for moment in (ends, until) if moment is not None]
         found = itertools.takewhile(
@@ -74,14 +67,19 @@ class Recurrence:
         )
         starts = list(itertools.islice(found, count or most + 1))
         if len(starts) > most and limits:
-            raise _refused(texts.expected.RULE_TOO_MANY(most=most))
+            raise rules.refused(texts.expected.RULE_TOO_MANY(most=most))
         if len(starts) < (count or 0) or any(limit > self._horizon for limit in limits):
-            raise _refused(texts.expected.RULE_TOO_LONG(years=times.SERIES_YEARS))
-        spans = [self._span(local) for local in starts[:most]]
+            raise rules.refused(texts.expected.RULE_TOO_LONG(years=times.SERIES_YEARS))
+        spans = [self._span(local) for local in starts[:most] if not self._left_out(local)]
+        if starts and not spans:
+            raise rules.refused(texts.expected.RULE_ALL_LEFT_OUT())
         for one, other in itertools.pairwise(spans):
             if other.start - one.start < times.OCCURRENCES_APART:
-                raise _refused(texts.expected.RULE_TOO_CLOSE())
+                raise rules.refused(texts.expected.RULE_TOO_CLOSE())
         return spans
+
+    def _left_out(self, local: datetime.datetime) -> bool:
+        return bool({f"{local:%Y-%m-%d}", local.isoformat(timespec="minutes")} & {*self.exdates})
 
     @property
     def _horizon(self) -> datetime.datetime:
@@ -91,85 +89,44 @@ class Recurrence:
     def _end(self, parts: dict[str, str], most: int) -> tuple[int | None, datetime.datetime | None]:
         """The number of occurrences and the last local start that the rule names."""
         if "COUNT" in parts and "UNTIL" in parts:
-            raise _refused(texts.expected.RULE_ONE_END())
+            raise rules.refused(texts.expected.RULE_ONE_END())
         if "COUNT" in parts:
-            if not _WHOLE.fullmatch(parts["COUNT"]) or int(parts["COUNT"]) > most:
-                raise _refused(texts.expected.RULE_COUNT(most=most))
+            if not rules.WHOLE.fullmatch(parts["COUNT"]) or int(parts["COUNT"]) > most:
+                raise rules.refused(texts.expected.RULE_COUNT(most=most))
             return int(parts["COUNT"]), None
-        return None, self._until(parts["UNTIL"]) if "UNTIL" in parts else None
-
-    def _until(self, text: str) -> datetime.datetime:
-        """The last local start that an UNTIL allows. A date includes the whole day."""
-        match = _UNTIL.fullmatch(text)
-        try:
-            if match is None:
-                raise ValueError(text)
-            day, clock, is_utc = match[1], match[3] or "235959", match[4] == "Z"
-            moment = datetime.datetime.strptime(day + clock, "%Y%m%d%H%M%S")
-            if not is_utc:
-                return moment
-            there = moment.replace(tzinfo=datetime.UTC).astimezone(_zone(self.timezone))
-            return there.replace(tzinfo=None)
-        except (ValueError, OverflowError):
-            raise _refused(texts.expected.RULE_UNTIL()) from None
+        return None, rules.until(parts["UNTIL"], self.timezone) if "UNTIL" in parts else None
 
     def _locals(self, parts: dict[str, str]) -> Iterator[datetime.datetime]:
         """The local starts of the rule within ``times.SERIES_YEARS``, without regard to its end."""
         shift = _late_year(self.start.year) - self.start.year
         text = ";".join(f"{k}={v}" for k, v in parts.items() if k not in ("COUNT", "UNTIL"))
-        is_first = True
+        first = None
         try:
             rule = rrule.rrulestr(text, dtstart=_in_year(self.start, self.start.year + shift))
             for late in rule:
                 local = _in_year(late, late.year - shift)
-                if is_first and local != self.start:
-                    break
+                if first is None and local != self.start:
+                    raise exceptions.InvalidField("start", _start_expected(local))
                 if local >= self._horizon:
                     return
-                is_first = False
+                first = local
                 yield local
         except (ValueError, TypeError, IndexError, KeyError, AttributeError, OverflowError):
-            raise _refused(texts.expected.RULE()) from None
-        if is_first:
-            raise exceptions.InvalidField("start", texts.expected.RULE_START())
+            raise rules.refused(texts.expected.RULE()) from None
+        if first is None:
+            raise exceptions.InvalidField("start", texts.expected.RULE_NO_START())
 
     def _span(self, local: datetime.datetime) -> Span:
         try:
-            aware = local.replace(tzinfo=_zone(self.timezone), fold=0)
+            aware = local.replace(tzinfo=rules.zone(self.timezone), fold=0)
             start = aware.astimezone(datetime.UTC).replace(tzinfo=None)
             return Span(start, start + self.length)
         except OverflowError:
             raise exceptions.InvalidField("start", texts.expected.RULE_YEAR()) from None
 
 
-def _zone(name: str) -> zoneinfo.ZoneInfo:
-    try:
-        return zoneinfo.ZoneInfo(name)
-    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
-        raise exceptions.InvalidField("timezone", texts.expected.TIMEZONE()) from None
-
-
-def _parts(text: str) -> dict[str, str]:
-    """The parts of a rule by name.
-
-    :raises InvalidField: a part isn't of a rule that this package takes.
-    """
-    parts: dict[str, str] = {}
-    # Python and dateutil read the digits of all scripts.
-    if not text.isascii():
-        raise _refused(texts.expected.RULE_ASCII())
-    if "FREQ=" not in text.upper():
-        raise _refused(texts.expected.RULE_FREQ())
-    for part in text.upper().removeprefix("RRULE:").split(";"):
-        name, equals, value = part.partition("=")
-        if not equals or not value or name in parts or name not in _PARTS:
-            raise _refused(texts.expected.RULE_PARTS(known=sorted(_PARTS)))
-        parts[name] = value
-    if parts.get("FREQ") not in _FREQUENCIES:
-        raise _refused(texts.expected.RULE_FREQ_OF(known=_FREQUENCIES))
-    if not _WHOLE.fullmatch(parts.get("INTERVAL", "1")):
-        raise _refused(texts.expected.RULE_INTERVAL())
-    return parts
+def _start_expected(first: datetime.datetime) -> Said:
+    return texts.expected.RULE_START(first=f"{first:%Y-%m-%d %H:%M}")
 
 
 @functools.lru_cache
@@ -195,7 +152,3 @@ def _in_year(moment: datetime.datetime, year: int) -> datetime.datetime:
         return moment.replace(year=year)
     except ValueError:
         return moment.replace(year=year, month=3, day=1)
-
-
-def _refused(expected: Said) -> exceptions.InvalidField:
-    return exceptions.InvalidField(_NAME, expected)

@@ -306,10 +306,11 @@ def next_spans(
     """
     if more is not None and item.planned + more > most:
         raise exceptions.InvalidField("more", texts.expected.MORE_OCCURRENCES(most=most))
+    left_out = len(item.recurrence.exdates)
     found = item.recurrence.occurrences(
-        most if more is None else item.planned + more, until, endless=True
+        most if more is None else item.planned + more + left_out, until, endless=True
     )
-    spans = found[item.planned :]
+    spans = found[item.planned : None if more is None else item.planned + more]
     if not spans or (more is not None and len(spans) < more):
         field = "until" if more is None else "more"
         raise exceptions.InvalidField(field, texts.expected.LEFT_OCCURRENCES())

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from warre_blazar import times
-from warre_blazar.domain.series import recurrence
+from warre_blazar.domain.series import recurrence, rules
 from warre_blazar.domain.series.recurrence import Recurrence
 from warre_blazar.errors import exceptions
 
@@ -22,7 +22,8 @@ DAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
 
 
 def rule(text: str, start: datetime.datetime = START, zone: str = "Europe/Berlin") -> Recurrence:
-    return Recurrence(start, zone, text, TWO_HOURS)
+    given = rules.read(text, start, zone)
+    return Recurrence(start, zone, given.rule, TWO_HOURS, given.exdates)
 
 
 def local_starts(text: str, start: datetime.datetime = START, most: int = 60) -> list[Any]:
@@ -74,13 +75,13 @@ def test_any_text_is_a_rule_or_refused(text: str) -> None:
 
 
 PARTS = st.dictionaries(
-    st.sampled_from(sorted(recurrence._PARTS - {"FREQ"})),
+    st.sampled_from(sorted(rules.PARTS - {"FREQ"})),
     st.text("-,0123456789MOTUWEFR", min_size=1, max_size=8),
     max_size=3,
 )
 
 
-@given(st.sampled_from(recurrence._FREQUENCIES), PARTS)
+@given(st.sampled_from(rules.FREQUENCIES), PARTS)
 @settings(deadline=None, max_examples=500)
 def test_rule_of_any_parts_is_refused_or_bounded(frequency: str, parts: dict[str, str]) -> None:
     ended = parts if "UNTIL" in parts else {"COUNT": "9", **parts}
@@ -154,7 +155,7 @@ def test_until_in_utc_is_compared_in_the_time_zone() -> None:
     assert len(local_starts("FREQ=DAILY;UNTIL=20260304")) == 3
 
 
-@pytest.mark.parametrize("text", ["FREQ=DAILY", "rrule:freq=weekly;byday=mo", "FREQ=YEARLY"])
+@pytest.mark.parametrize("text", ["FREQ=DAILY", "FREQ=WEEKLY;BYDAY=MO", "FREQ=YEARLY"])
 def test_rule_without_an_end_is_refused_with_what_to_add(text: str) -> None:
     with pytest.raises(exceptions.InvalidField) as refused:
         local_starts(text)
@@ -190,3 +191,62 @@ def test_late_years_have_the_same_days(year: int) -> None:
 def test_rule_without_freq_is_told_that_it_is_missing(text: str) -> None:
     with pytest.raises(exceptions.InvalidField, match=r"expected a FREQ, as in FREQ=WEEKLY;COUNT"):
         rule(text).occurrences(60)
+
+
+MONDAYS = ["2026-03-02 09:00", "2026-03-09 09:00", "2026-03-16 09:00"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "RRULE:freq=weekly;count=3",
+        "FREQ=WEEKLY; BYDAY=MO; COUNT=3",
+        "FREQ=WEEKLY;BYDAY=MO;COUNT=3;",
+        "  FREQ=WEEKLY;COUNT=3 ",
+        "DTSTART;TZID=Europe/Berlin:20260302T090000\nRRULE:FREQ=WEEKLY;COUNT=3",
+        "DTSTART:20260302T080000Z\r\nRRULE:FREQ=WEEKLY;COUNT=3\r\n",
+        r"DTSTART:20260302T090000\nRRULE:FREQ=WEEKLY;COUNT=3",
+        "DTSTART=20260302;FREQ=WEEKLY;COUNT=3",
+    ],
+)
+def test_what_does_not_change_the_meaning_is_read(text: str) -> None:
+    assert [f"{each:%Y-%m-%d %H:%M}" for each in local_starts(text)] == MONDAYS
+
+
+@pytest.mark.parametrize(
+    "left_out",
+    [
+        ";EXDATE=20260309",
+        "\nEXDATE:20260309T090000",
+        "\nEXDATE;TZID=Europe/Berlin:20260309T090000,20260310T090000",
+        "\nEXDATE;TZID=America/New_York:20260309T040000",
+        "\nEXDATE;VALUE=DATE:20260309\nEXDATE;VALUE=DATE:20270101",
+        "\nEXDATE:20260309T080000Z",
+    ],
+)
+def test_days_are_left_out_and_count(left_out: str) -> None:
+    found = local_starts(f"FREQ=WEEKLY;COUNT=3{left_out}")
+    assert [f"{each:%Y-%m-%d %H:%M}" for each in found] == [MONDAYS[0], MONDAYS[2]]
+
+
+def test_one_of_several_starts_of_a_day_is_left_out() -> None:
+    found = local_starts("FREQ=DAILY;BYHOUR=9,14;COUNT=4\nEXDATE:20260303T090000")
+    assert [each.hour for each in found] == [9, 14, 14]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("FREQ=WEEKLY;COUNT=3;COLOR=RED", "rrule: expected no COLOR: a rule has BYDAY"),
+        ("RRULE:FREQ=WEEKLY;COUNT=3\nRDATE:20260401", "expected no RDATE: .* make another series"),
+        ("FREQ=WEEKLY;COUNT=3;COUNT=4", "expected COUNT once, with a value"),
+        ("DTSTART:20260303T090000\nRRULE:FREQ=DAILY;COUNT=3", "the DTSTART 2026-03-02 09:00"),
+        ("FREQ=DAILY;COUNT=3\nEXDATE:christmas", "expected dates such as 20261224"),
+        ("FREQ=DAILY;COUNT=1;EXDATE=20260302", "expected a day that isn't left out"),
+        ("FREQ=WEEKLY;BYDAY=TU;COUNT=3", "start: expected .*, such as 2026-03-03 09:00"),
+        ("FREQ=DAILY;COUNT=1;BYDAY=" + ",".join(["MO"] * 90), "characters"),
+    ],
+)
+def test_what_is_not_taken_is_named_with_the_way_around(text: str, expected: str) -> None:
+    with pytest.raises(exceptions.InvalidField, match=expected):
+        local_starts(text)
