@@ -110,6 +110,39 @@ class PageView(generic.TemplateView):
         return f"?{query.urlencode()}"
 
 
+class ConfirmView(PageView):
+    """Asks whether to do something that deletes, and does it if the person says so."""
+
+    template_name = "flavor_reservations/confirm.html"
+    #: What the button says that does it, and the one that doesn't. "": Horizon's own word.
+    submit: Any = ""
+    keep: Any = ""
+    #: What is said when it is done, on the page with this name.
+    said: Any = ""
+    after = ""
+
+    def question(self) -> tuple[str, str]:
+        """What the page asks, and the address to go back to."""
+        raise NotImplementedError
+
+    def carry_out(self) -> None:
+        """Do it."""
+        raise NotImplementedError
+
+    def arguments(self) -> tuple[str, ...]:
+        """The arguments of the address of the page that comes after."""
+        return ()
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        question, back = self.question()
+        more = {"question": question, "back": back, "submit": self.submit, "keep": self.keep}
+        return super().get_context_data(**kwargs, **more)
+
+    def post(self, request: Any, *args: Any, **kwargs: Any) -> Any:
+        self.carry_out()
+        return self.done(self.said, self.after, *self.arguments())
+
+
 class ActionView(PageView):
     """Carries out what a button on another page asks for, and goes back to that page.
 

@@ -1,15 +1,15 @@
 """Tables of reservations of all projects, for operators."""
 
 import datetime
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django import urls
 from django.utils.translation import gettext as _
 
 from warre_blazar.client import Reservation
-from warre_blazar.dashboard import moments
-from warre_blazar.dashboard.tables import Link, Table
+from warre_blazar.dashboard import moments, tables
+from warre_blazar.dashboard.tables import Link
 from warre_blazar.dashboard.templatetags.flavor_reservations import state
 
 
@@ -19,60 +19,46 @@ def of(
     users: Mapping[str, str],
     caption: str,
     idle: bool = False,
-) -> Table:
+) -> tables.Table:
     """Return a table of reservations.
 
     :param projects: the names of projects, by id.
     :param users: the names of users, by id.
     :param idle: show since when each has had no server.
     """
-    headers = [
-        *(_("Reservation"), _("Project"), _("User"), _("Flavor"), _("Instances"), _("Start")),
-        *(_("End"), _("State")),
-        _("Without servers since") if idle else _("Reason"),
-    ]
-    rows = [_row(each, projects, users, idle) for each in reservations]
-    return Table(caption, headers, rows, _("There is no reservation here."))
+    columns: dict[str, tables.Column] = {
+        _("Reservation"): lambda each: Link(each.name or each.id, detail(each.id)),
+        _("Project"): lambda each: projects.get(each.project_id, each.project_id),
+        _("User"): lambda each: users.get(each.user_id, each.user_id),
+        _("Flavor"): "flavor.name",
+        _("Instances"): "instance_count",
+        _("Start"): "start",
+        _("End"): "end",
+        _("State"): lambda each: state(each.status),
+    }
+    if idle:
+        columns[_("Without servers since")] = "idle_since"
+    else:
+        columns[_("Reason")] = "status_reason"
+    return tables.of(caption, reservations, columns, _("There is no reservation here."))
 
 
-def _row(
-    each: Reservation, projects: Mapping[str, str], users: Mapping[str, str], idle: bool
-) -> Sequence[Any]:
-    user = each.user_id or ""
-    return [
-        Link(each.name or each.id, detail(each.id)),
-        projects.get(each.project_id, each.project_id),
-        users.get(user, user),
-        each.flavor.name,
-        each.instance_count,
-        each.start,
-        each.end,
-        state(each.status),
-        each.idle_since if idle else each.status_reason,
-    ]
-
-
-def met(documents: Iterable[Mapping[str, Any]], projects: Mapping[str, str]) -> Table:
+def met(documents: Iterable[Mapping[str, Any]], projects: Mapping[str, str]) -> tables.Table:
     """Return a table of the reservations that a maintenance window meets.
 
     :param documents: the reservations in the API's answer, or in an error of the API.
     """
-    headers = (
-        *(_("Reservation"), _("Project"), _("Flavor"), _("Instances"), _("Start"), _("End")),
-        _("What becomes of it"),
-    )
-    rows = [
-        [
-            Link(each["id"], detail(each["id"])),
-            projects.get(each["project_id"], each["project_id"]),
-            each["flavor"]["name"],
-            each["instance_count"],
-            *(datetime.datetime.fromisoformat(each[name]) for name in ("start", "end")),
-            _outcome(each),
-        ]
-        for each in documents
-    ]
-    return Table(_("Reservations in the window"), headers, rows, _("The window meets none."))
+    columns: dict[str, tables.Column] = {
+        _("Reservation"): lambda each: Link(each["id"], detail(each["id"])),
+        _("Project"): lambda each: projects.get(each["project_id"], each["project_id"]),
+        _("Flavor"): lambda each: each["flavor"]["name"],
+        _("Instances"): lambda each: each["instance_count"],
+        _("Start"): lambda each: datetime.datetime.fromisoformat(each["start"]),
+        _("End"): lambda each: datetime.datetime.fromisoformat(each["end"]),
+        _("What becomes of it"): _outcome,
+    }
+    caption, empty = _("Reservations in the window"), _("The window meets none.")
+    return tables.of(caption, documents, columns, empty)
 
 
 def _outcome(met: Mapping[str, Any]) -> str:

@@ -1,7 +1,8 @@
 """Tables as values, which one template shows."""
 
 import dataclasses
-from collections.abc import Sequence
+import operator
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 
@@ -31,3 +32,16 @@ class Table:
     def labeled_rows(self) -> list[list[tuple[Any, Any]]]:
         """The rows, with each cell after the header of its column."""
         return [list(zip(self.headers, row, strict=True)) for row in self.rows]
+
+
+#: What is in a column: the name of an attribute of each item, or a function of it.
+Column = str | Callable[[Any], Any]
+
+
+def of(caption: Any, items: Iterable[Any], columns: Mapping[Any, Column], empty: Any) -> Table:
+    """Return a table with a row for each item.
+
+    :param columns: by header.
+    """
+    cells = [operator.attrgetter(c) if isinstance(c, str) else c for c in columns.values()]
+    return Table(caption, list(columns), [[cell(each) for cell in cells] for each in items], empty)

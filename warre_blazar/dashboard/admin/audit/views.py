@@ -6,8 +6,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from warre_blazar.client import AuditFinding, AuditReport
-from warre_blazar.dashboard import pages
-from warre_blazar.dashboard.tables import Table
+from warre_blazar.dashboard import pages, tables
 
 
 class AuditPage(pages.PageView):
@@ -29,22 +28,24 @@ class AuditPage(pages.PageView):
         )
 
 
-def _table(report: AuditReport) -> Table:
-    headers = (_("Difference"), _("What it means"), _("What mends it"), _("What that needs"))
-    return Table(
-        _("Differences that the audit has found"),
-        headers,
-        [_row(each) for each in report.findings.items],
-        _("The audit has found no difference.") if report.finished_at else "",
-    )
+def _table(report: AuditReport) -> tables.Table:
+    columns: dict[str, tables.Column] = {
+        _("Difference"): lambda each: f"{each.text} ({each.kind})",
+        _("What it means"): "meaning",
+        _("What mends it"): "remedy",
+        _("What that needs"): _needs,
+    }
+    empty = _("The audit has found no difference.") if report.finished_at else ""
+    caption = _("Differences that the audit has found")
+    return tables.of(caption, report.findings.items, columns, empty)
 
 
-def _row(each: AuditFinding) -> list[Any]:
+def _needs(each: AuditFinding) -> str:
     needs = _("nothing, it is mended") if each.mended else _needed(each.needs)
-    if each.failure:
-        why = _("It could not be mended: %(why)s") % {"why": each.failure}
-        needs = f"{needs}. {why}"
-    return [f"{each.text} ({each.kind})", each.meaning, each.remedy, needs]
+    if not each.failure:
+        return needs
+    why = _("It could not be mended: %(why)s") % {"why": each.failure}
+    return f"{needs}. {why}"
 
 
 def _needed(needs: str) -> str:

@@ -23,29 +23,27 @@ class GrantAccessPage(pages.ActionView):
         return self.carried_out(_("The project may book the flavor now."))
 
 
-class RevokeAccessPage(pages.PageView):
+class RevokeAccessPage(pages.ConfirmView):
     """Withdraws a project's right, after it has asked."""
 
-    template_name = "flavor_reservations/confirm.html"
     rule = "warre:flavorproject:delete"
-    title = gettext_lazy("Revoke the Right to Book")
+    title, submit = gettext_lazy("Revoke the Right to Book"), gettext_lazy("Revoke")
+    said = gettext_lazy("The project can't book the flavor any more. Its reservations stay.")
+    after = _FLAVOR
 
-    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        flavor = self.api.flavors.get(kwargs["ref"])
+    def question(self) -> tuple[str, str]:
+        flavor = self.api.flavors.get(self.kwargs["ref"])
         rights = {each.id: each.project_id for each in self.api.access.list(flavor_id=flavor.id)}
-        project = rights.get(kwargs["access"])
+        project = rights.get(self.kwargs["access"])
         if project is None:
             raise errors.NotFound(_("The project may not book the flavor any more."), 404)
         question = _("Let %(project)s no longer book %(flavor)s? Its reservations stay.")
         name = names.projects(self.request).get(project, project)
-        return super().get_context_data(
-            **kwargs,
-            question=question % {"project": name, "flavor": flavor.name},
-            submit=_("Revoke"),
-            back=urls.reverse(_FLAVOR, args=(flavor.id,)),
-        )
+        back = urls.reverse(_FLAVOR, args=(flavor.id,))
+        return question % {"project": name, "flavor": flavor.name}, back
 
-    def post(self, request: Any, *args: Any, **kwargs: Any) -> Any:
-        self.api.access.revoke(kwargs["access"])
-        text = _("The project can't book the flavor any more. Its reservations stay.")
-        return self.done(text, _FLAVOR, kwargs["ref"])
+    def carry_out(self) -> None:
+        self.api.access.revoke(self.kwargs["access"])
+
+    def arguments(self) -> tuple[str, ...]:
+        return (self.kwargs["ref"],)

@@ -175,22 +175,17 @@ class EditFlavorPage(editing.EditView, CreateFlavorPage):
         return self.finished(flavor, _("The flavor is changed."))
 
 
-class DeleteFlavorPage(pages.PageView):
+class DeleteFlavorPage(pages.ConfirmView):
     """Deletes a flavor, after it has asked."""
 
-    template_name = "flavor_reservations/confirm.html"
     rule = "warre:flavor:delete"
-    title = gettext_lazy("Delete the Flavor")
+    title, submit = gettext_lazy("Delete the Flavor"), gettext_lazy("Delete")
+    said, after = gettext_lazy("The flavor is deleted."), "horizon:admin:reservable_flavors:index"
 
-    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        flavor = self.api.flavors.get(kwargs["ref"])
-        return super().get_context_data(
-            **kwargs,
-            question=_("Delete the flavor %(name)s?") % {"name": flavor.name},
-            submit=_("Delete"),
-            back=urls.reverse("horizon:admin:reservable_flavors:detail", args=(flavor.id,)),
-        )
+    def question(self) -> tuple[str, str]:
+        flavor = self.api.flavors.get(self.kwargs["ref"])
+        back = urls.reverse("horizon:admin:reservable_flavors:detail", args=(flavor.id,))
+        return _("Delete the flavor %(name)s?") % {"name": flavor.name}, back
 
-    def post(self, request: Any, *args: Any, **kwargs: Any) -> Any:
-        self.api.flavors.delete(kwargs["ref"])
-        return self.done(_("The flavor is deleted."), "horizon:admin:reservable_flavors:index")
+    def carry_out(self) -> None:
+        self.api.flavors.delete(self.kwargs["ref"])

@@ -2,13 +2,15 @@
 
 from typing import Any
 
-from django import urls
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from warre_blazar.client import Flavor
-from warre_blazar.dashboard import names, pages, usages
-from warre_blazar.dashboard.tables import Link, Table
+from warre_blazar.dashboard import addresses, names, pages, tables, usages
+from warre_blazar.dashboard.tables import Link
+
+#: The panel of these pages.
+PANEL = "admin:reservable_flavors"
 
 
 class FlavorsPage(pages.PageView):
@@ -23,28 +25,20 @@ class FlavorsPage(pages.PageView):
         return super().get_context_data(table=_table(flavors), **kwargs)
 
 
-def _table(flavors: list[Flavor]) -> Table:
-    headers = (
-        *(_("Name"), _("Kind"), _("vCPU"), _("Memory in MiB"), _("Slots"), _("Longest in hours")),
-        *(_("Who may book"), _("Can be booked"), _("Hosts that match")),
-    )
-    rows = [
-        [
-            Link(
-                each.name, urls.reverse("horizon:admin:reservable_flavors:detail", args=(each.id,))
-            ),
-            each.category,
-            each.vcpu,
-            each.memory_mb,
-            each.slots,
-            each.max_length_hours,
-            _("all projects") if each.is_public else _("some projects"),
-            _bookable(each),
-            each.bookable_hosts,
-        ]
-        for each in flavors
-    ]
-    return Table(_("Flavors that projects can book"), headers, rows, _("There is no flavor yet."))
+def _table(flavors: list[Flavor]) -> tables.Table:
+    columns: dict[str, tables.Column] = {
+        _("Name"): lambda each: Link(each.name, addresses.of(f"{PANEL}:detail", each.id)),
+        _("Kind"): "category",
+        _("vCPU"): "vcpu",
+        _("Memory in MiB"): "memory_mb",
+        _("Slots"): "slots",
+        _("Longest in hours"): "max_length_hours",
+        _("Who may book"): lambda each: _("all projects") if each.is_public else _("some projects"),
+        _("Can be booked"): _bookable,
+        _("Hosts that match"): "bookable_hosts",
+    }
+    caption, empty = _("Flavors that projects can book"), _("There is no flavor yet.")
+    return tables.of(caption, flavors, columns, empty)
 
 
 def _bookable(flavor: Flavor) -> str:
@@ -77,15 +71,16 @@ class FlavorPage(pages.PageView):
         return {**context, "page_title": _("Flavor")}
 
 
-def _hosts(flavor: Flavor) -> Table:
+def _hosts(flavor: Flavor) -> tables.Table:
     """How many instances each host holds when empty, and what limits it."""
-    headers = (_("Host"), _("Instances when empty"), _("What limits it"))
-    rows = [
-        [each["name"], each["instances"], ", ".join(_limit(limit) for limit in each["limits"])]
-        for each in (flavor.limits or {}).get("hosts", ())
-    ]
+    columns: dict[str, tables.Column] = {
+        _("Host"): lambda each: each["name"],
+        _("Instances when empty"): lambda each: each["instances"],
+        _("What limits it"): lambda each: ", ".join(map(_limit, each["limits"])),
+    }
     empty = _("No host matches the flavor's properties and zone, or none has what it needs.")
-    return Table(_("Hosts that match"), headers, rows, empty)
+    hosts = (flavor.limits or {}).get("hosts", ())
+    return tables.of(_("Hosts that match"), hosts, columns, empty)
 
 
 def _limit(limit: dict[str, Any]) -> str:

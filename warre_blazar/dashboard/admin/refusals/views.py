@@ -5,9 +5,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from warre_blazar.client import Refusal
-from warre_blazar.dashboard import names, pages
-from warre_blazar.dashboard.tables import Table
+from warre_blazar.dashboard import names, pages, tables
 
 
 class RefusedRequestsPage(pages.PageView):
@@ -20,24 +18,16 @@ class RefusedRequestsPage(pages.PageView):
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         listed = self.api.refusals.page(self.number(), self.size(), all_projects=True)
         projects, users = names.projects(self.request), names.users(self.request)
-        headers = (
-            *(_("Time"), _("Reason"), _("Project"), _("User"), _("Flavor"), _("Instances")),
-            *(_("Start"), _("End")),
-        )
-        rows = [_row(each, projects, users) for each in listed.items]
-        table = Table(self.title, headers, rows, _("No request has been refused."))
+        columns: dict[str, tables.Column] = {
+            _("Time"): "at",
+            _("Reason"): "code",
+            _("Project"): lambda each: projects.get(each.project_id, each.project_id),
+            _("User"): lambda each: users.get(each.user_id, each.user_id),
+            _("Flavor"): "flavor",
+            _("Instances"): "instance_count",
+            _("Start"): "start",
+            _("End"): "end",
+        }
+        empty = _("No request has been refused.")
+        table = tables.of(self.title, listed.items, columns, empty)
         return super().get_context_data(table=table, pager=self.pager(listed), **kwargs)
-
-
-def _row(each: Refusal, projects: dict[str, str], users: dict[str, str]) -> list[Any]:
-    project, user = each.project_id or "", each.user_id or ""
-    return [
-        each.at,
-        each.code,
-        projects.get(project, project),
-        users.get(user, user),
-        each.flavor,
-        each.instance_count,
-        each.start,
-        each.end,
-    ]

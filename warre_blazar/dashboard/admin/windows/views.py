@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from warre_blazar.client import Flavor, Host, Window, errors
-from warre_blazar.dashboard import editing, moments, names, pages, reservation_tables
+from warre_blazar.dashboard import editing, moments, names, pages, reservation_tables, tables
 from warre_blazar.dashboard import forms as fields
 from warre_blazar.dashboard.tables import Link, Table
 
@@ -72,20 +72,22 @@ class WindowsPage(pages.PageView):
     title = gettext_lazy("Maintenance Windows")
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        table = Table(
-            _("Times in which flavors or hosts can't be booked"),
-            (_("Start"), _("End"), _("Flavors"), _("Hosts"), _("Reason"), _("Actions")),
-            [_row(window) for window in self.api.windows.list()],
-            _("There is no window."),
-        )
+        columns: dict[str, tables.Column] = {
+            _("Start"): "start",
+            _("End"): "end",
+            _("Flavors"): lambda each: ", ".join(flavor.name for flavor in each.flavors),
+            _("Hosts"): lambda each: ", ".join(name for _id, name in each.hosts),
+            _("Reason"): "note",
+            _("Actions"): lambda each: Link(_("Change"), _edit(each)),
+        }
+        caption = _("Times in which flavors or hosts can't be booked")
+        windows, empty = self.api.windows.list(), _("There is no window.")
+        table = tables.of(caption, windows, columns, empty)
         return super().get_context_data(table=table, **kwargs)
 
 
-def _row(window: Window) -> list[Any]:
-    where = urls.reverse("horizon:admin:maintenance_windows:edit", args=(window.id,))
-    flavors = ", ".join(flavor.name for flavor in window.flavors)
-    hosts = ", ".join(name for _id, name in window.hosts)
-    return [window.start, window.end, flavors, hosts, window.note, Link(_("Change"), where)]
+def _edit(window: Window) -> str:
+    return urls.reverse("horizon:admin:maintenance_windows:edit", args=(window.id,))
 
 
 class CreateWindowPage(pages.FormView):
@@ -166,29 +168,23 @@ class EditWindowPage(editing.EditView, CreateWindowPage):
         return self.api.windows.update(self.item.id, etag=form.etag, **changes)
 
 
-class DeleteWindowPage(pages.PageView):
+class DeleteWindowPage(pages.ConfirmView):
     """Deletes a window, after it has asked."""
 
-    template_name = "flavor_reservations/confirm.html"
     rule = "warre:maintenancewindow:delete"
-    title = gettext_lazy("Delete the Maintenance Window")
+    title, submit = gettext_lazy("Delete the Maintenance Window"), gettext_lazy("Delete")
+    said = gettext_lazy("The window is deleted, so its flavors can be booked again.")
+    after = "horizon:admin:maintenance_windows:index"
 
-    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        window = self.api.windows.get(kwargs["ref"])
+    def question(self) -> tuple[str, str]:
+        window = self.api.windows.get(self.kwargs["ref"])
         closed = [flavor.name for flavor in window.flavors] + [name for _id, name in window.hosts]
         question = _(
             "Delete the window from %(start)s to %(end)s? Then %(closed)s can be booked in this "
             "time again."
         )
         values = {"start": moments.when(window.start), "end": moments.when(window.end)}
-        return super().get_context_data(
-            **kwargs,
-            question=question % {**values, "closed": ", ".join(closed)},
-            submit=_("Delete"),
-            back=urls.reverse("horizon:admin:maintenance_windows:edit", args=(window.id,)),
-        )
+        return question % {**values, "closed": ", ".join(closed)}, _edit(window)
 
-    def post(self, request: Any, *args: Any, **kwargs: Any) -> Any:
-        self.api.windows.delete(kwargs["ref"])
-        text = _("The window is deleted, so its flavors can be booked again.")
-        return self.done(text, "horizon:admin:maintenance_windows:index")
+    def carry_out(self) -> None:
+        self.api.windows.delete(self.kwargs["ref"])

@@ -6,8 +6,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from warre_blazar.client import Wait
-from warre_blazar.dashboard import addresses, pages
-from warre_blazar.dashboard.tables import Link, Table
+from warre_blazar.dashboard import addresses, pages, tables
+from warre_blazar.dashboard.tables import Link
 from warre_blazar.dashboard.templatetags.flavor_reservations import hours
 
 #: The parts of the list: their names in addresses, what people read, and the states in them.
@@ -52,25 +52,19 @@ class WaitsPage(pages.PageView):
         )
 
 
-def _table(waits: tuple[Wait, ...]) -> Table:
-    headers = (
-        *(_("Wait"), _("Flavor"), _("Instances"), _("Hours"), _("Not before"), _("Done by")),
-        *(_("Position in line"), _("State")),
-    )
-    rows = [
-        [
-            Link(each.name or each.id, detail(each.id)),
-            goal(each),
-            each.instance_count,
-            hours(each.hours),
-            each.earliest,
-            each.latest,
-            each.position,
-            _STATES.get(each.status, each.status),
-        ]
-        for each in waits
-    ]
-    return Table(_("Waits of your project"), headers, rows, _("Your project waits for nothing."))
+def _table(waits: tuple[Wait, ...]) -> tables.Table:
+    columns: dict[str, tables.Column] = {
+        _("Wait"): lambda each: Link(each.name or each.id, detail(each.id)),
+        _("Flavor"): goal,
+        _("Instances"): "instance_count",
+        _("Hours"): lambda each: hours(each.hours),
+        _("Not before"): "earliest",
+        _("Done by"): "latest",
+        _("Position in line"): "position",
+        _("State"): lambda each: _STATES.get(each.status, each.status),
+    }
+    caption, empty = _("Waits of your project"), _("Your project waits for nothing.")
+    return tables.of(caption, waits, columns, empty)
 
 
 def detail(ref: str) -> str:

@@ -115,25 +115,18 @@ def address(flavor: str | None = None, category: str | None = None, **values: An
     return addresses.of("project:reservation_waits:create", what=what, **values)
 
 
-class CancelWaitPage(pages.PageView):
+class CancelWaitPage(pages.ConfirmView):
     """Cancels a wait, after it has asked."""
 
-    template_name = "flavor_reservations/confirm.html"
     rule = "warre:wait:delete"
-    title = gettext_lazy("Cancel the Wait")
+    title, submit = gettext_lazy("Cancel the Wait"), gettext_lazy("Cancel the wait")
+    keep = gettext_lazy("Go on waiting")
+    said = gettext_lazy("The wait is canceled.")
+    after = "horizon:project:reservation_waits:index"
 
-    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        wait = self.api.waits.get(kwargs["ref"])
-        question = _("Stop waiting for %(what)s?") % {"what": views.goal(wait)}
-        return super().get_context_data(
-            **kwargs,
-            question=question,
-            submit=_("Cancel the wait"),
-            back=views.detail(wait.id),
-            keep=_("Go on waiting"),
-        )
+    def question(self) -> tuple[str, str]:
+        wait = self.api.waits.get(self.kwargs["ref"])
+        return _("Stop waiting for %(what)s?") % {"what": views.goal(wait)}, views.detail(wait.id)
 
-    def post(self, request: Any, *args: Any, **kwargs: Any) -> Any:
-        self.api.waits.delete(kwargs["ref"])
-        text = _("The wait is canceled.")
-        return self.done(text, "horizon:project:reservation_waits:index")
+    def carry_out(self) -> None:
+        self.api.waits.delete(self.kwargs["ref"])
