@@ -8,8 +8,12 @@ from typing import Any
 from oslo_policy.policy import DocumentedRuleDefault
 
 from warre_blazar import policies
+from warre_blazar.api import schemas
+from warre_blazar.api.controllers import base
+from warre_blazar.api.controllers.declared import list_query
 from warre_blazar.errors import statuses
-from warre_blazar.fields.kinds import Schema
+from warre_blazar.fields.declaration import METHODS, DeclaredAction, Resource
+from warre_blazar.fields.kinds import Schema, reference
 
 #: The resources whose answers have an ETag.
 _TAGGED = frozenset({"flavors", "maintenancewindows", "reservations"})
@@ -77,3 +81,38 @@ class Operation:
         for code in sorted(codes):
             by_status[statuses.in_controllers(code, self.method)].append(code)
         return dict(sorted(by_status.items()))
+
+
+def declared(
+    resource: type[Resource], codes: Mapping[str, tuple[str, ...]] | None = None
+) -> list[Operation]:
+    """The operations that follow from the actions that a resource declares.
+
+    :param codes: further codes of errors, by action.
+    """
+    return [
+        _of_action(resource, name, action, (codes or {}).get(name, ()))
+        for name, action in resource.actions.items()
+        if name in METHODS
+    ]
+
+
+def _of_action(
+    resource: type[Resource], name: str, action: DeclaredAction, codes: tuple[str, ...]
+) -> Operation:
+    item = reference(schemas.name_of(resource))
+    answers: dict[str, dict[int, Schema | None]] = {
+        "list": {200: schemas.page(item)},
+        "create": {action.status: item},
+        "delete": {204: None},
+    }
+    queries: dict[str, Query] = {"list": list_query(resource)}
+    bodies = {"create": "Create", "update": "Update"}
+    return Operation(
+        *resource.request(name),
+        action.summary,
+        {**answers.get(name, {200: item}), **({200: item} if action.dry_run else {})},
+        action.codes + codes,
+        query=queries.get(name, base.DRY_RUN if action.dry_run else {}),
+        body=schemas.name_of(resource) + bodies[name] if name in bodies else None,
+    )

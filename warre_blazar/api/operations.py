@@ -7,20 +7,20 @@ from warre_blazar import times
 from warre_blazar.api import schemas
 from warre_blazar.api.controllers import (
     base,
-    flavor_access,
     flavors,
     hosts,
     limits,
     offers,
-    refusals,
     reservations,
     series,
     usage,
-    waits,
 )
-from warre_blazar.api.operation import Operation
+from warre_blazar.api.operation import Operation, declared
 from warre_blazar.domain.booking import verdict
 from warre_blazar.fields.kinds import reference as ref
+from warre_blazar.fields.others import AccessFields, WindowFields
+from warre_blazar.fields.usage import RefusalFields
+from warre_blazar.fields.waits import WaitFields
 
 #: The codes of errors that the manager may raise for any request.
 _MANAGER = ("conflict", "no_answer", "not_found", "refused", "service_refused", "try_again")
@@ -38,15 +38,9 @@ _SERIES_CODES = (
     *("limits_not_registered", "series_ended", "series_refused", *_MANAGER),
 )
 
-#: The codes of errors that say why a maintenance window can't be created or changed.
-_WINDOW_CODES = ("flavor_not_found", "invalid_period", "try_again", "window_conflict")
-
 _FLAVOR = "/flavors/{flavor_id}"
-_ACCESS = "/flavorprojects/{flavorproject_id}"
 _RESERVATION = "/reservations/{reservation_id}"
 _SERIES = "/series/{series_id}"
-_WAIT = "/waits/{wait_id}"
-_WINDOW = "/maintenancewindows/{window_id}"
 
 OPERATIONS = (
     Operation(
@@ -112,37 +106,7 @@ OPERATIONS = (
         ("flavor_ambiguous", "flavor_not_found", "forbidden"),
         query=flavors.FREE_QUERY,
     ),
-    Operation(
-        "GET",
-        "/flavorprojects",
-        "List which projects have access to which private flavors.",
-        {200: schemas.page(ref("Access"))},
-        ("forbidden",),
-        query=flavor_access.LIST_QUERY,
-    ),
-    Operation(
-        "POST",
-        "/flavorprojects",
-        "Give a project access to a private flavor, so that it can book the flavor.",
-        {200: ref("Access")},
-        ("access_exists", "flavor_ambiguous", "flavor_not_found", "forbidden"),
-        body="AccessCreate",
-    ),
-    Operation(
-        "GET",
-        _ACCESS,
-        "Show a project's access to a private flavor.",
-        {200: ref("Access")},
-        ("access_not_found",),
-    ),
-    Operation(
-        "DELETE",
-        _ACCESS,
-        "Remove a project's access to a private flavor. The project's reservations of the flavor "
-        "stay.",
-        {204: None},
-        ("access_not_found",),
-    ),
+    *declared(AccessFields),
     Operation(
         "GET",
         "/reservations",
@@ -208,52 +172,7 @@ OPERATIONS = (
         {204: None, 202: None},
         ("invalid_state", "lease_shared", "forbidden", "reservation_not_found", *_MANAGER),
     ),
-    Operation(
-        "GET",
-        "/maintenancewindows",
-        "List maintenance windows, sorted by start.",
-        {200: schemas.page(ref("Window"))},
-        ("forbidden",),
-        query=base.PAGING,
-    ),
-    Operation(
-        "POST",
-        "/maintenancewindows",
-        "Create a maintenance window: a time during which some flavors can't be booked. With "
-        "`dry_run=true` nothing is created: the answer has status 200 and the window as it would "
-        "be, or says why it would be refused.",
-        {201: ref("Window"), 200: ref("Window")},
-        ("forbidden", *_WINDOW_CODES),
-        query=base.DRY_RUN,
-        body="WindowCreate",
-    ),
-    Operation(
-        "GET",
-        _WINDOW,
-        "Show a maintenance window.",
-        {200: ref("Window")},
-        ("forbidden", "window_not_found"),
-    ),
-    Operation(
-        "PATCH",
-        _WINDOW,
-        "Change a maintenance window. With `dry_run=true` nothing is changed: the answer has the "
-        "window as it would be, or says why the change would be refused.",
-        {200: ref("Window")},
-        ("forbidden", "window_not_found", *_WINDOW_CODES),
-        query=base.DRY_RUN,
-        body="WindowUpdate",
-    ),
-    Operation(
-        "DELETE",
-        _WINDOW,
-        "Delete a maintenance window.",
-        {204: None},
-        (
-            "forbidden",
-            "window_not_found",
-        ),
-    ),
+    *declared(WindowFields),
     Operation(
         "GET",
         "/limits",
@@ -301,16 +220,7 @@ OPERATIONS = (
         ("forbidden",),
         query=usage.QUERY,
     ),
-    Operation(
-        "GET",
-        "/refusals",
-        "List the requests to book or to change a reservation that a rule has refused, the latest "
-        "first. If more requests of one project were refused on a day than the operator lets "
-        "keep, the rest isn't listed, but counted in `/usage`.",
-        {200: schemas.page(ref("Refusal"))},
-        ("forbidden",),
-        query=refusals.LIST_QUERY,
-    ),
+    *declared(RefusalFields),
     Operation(
         "GET",
         "/audit",
@@ -320,46 +230,7 @@ OPERATIONS = (
         ("forbidden",),
         query=base.PAGING,
     ),
-    Operation(
-        "GET",
-        "/waits",
-        "List the waits of the project, the oldest first.",
-        {200: schemas.page(ref("Wait"))},
-        ("forbidden",),
-        query=waits.LIST_QUERY,
-    ),
-    Operation(
-        "POST",
-        "/waits",
-        "Wait for a flavor, or for any flavor of a category. Once `instance_count` instances are "
-        "free for `hours` hours between `from` and `to`, they are booked for the caller and the "
-        "caller's project, or the caller is told. The first in line for whom there is room comes "
-        "first. Quotas and terms are judged then. A wait that no booking could ever fulfill by "
-        "the flavor's terms is refused. With `dry_run=true` nothing is added: the answer has "
-        "status 200 and the wait as it would be, or says why it would be refused.",
-        {201: ref("Wait"), 200: ref("Wait")},
-        (
-            *("flavor_ambiguous", "flavor_not_found", "forbidden", "no_before_end_choice"),
-            *("too_many_waits", *verdict.LASTING),
-        ),
-        query=base.DRY_RUN,
-        body="WaitCreate",
-    ),
-    Operation(
-        "GET",
-        _WAIT,
-        "Show a wait, with its position in line.",
-        {200: ref("Wait")},
-        ("wait_not_found",),
-    ),
-    Operation(
-        "DELETE",
-        _WAIT,
-        "Cancel a wait. What was booked for it stays: delete the reservation. A wait that was "
-        "served or has ended stays listed for as long as the operator keeps it.",
-        {204: None},
-        ("forbidden", "try_again", "wait_not_found", "wait_over"),
-    ),
+    *declared(WaitFields, {"create": verdict.LASTING}),
     Operation(
         "GET",
         "/offers",

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from warre_blazar.domain.booking import verdict
-from warre_blazar.fields import flavors, others, reservations, series, usage, waits
+from warre_blazar.fields import flavors, others, reservations, series, usage
 from warre_blazar.fields.declaration import (
     Field,
     Resource,
@@ -40,13 +40,13 @@ def _body(declared: Sequence[Field[Any]], **rules: Any) -> Schema:
     return {"type": "object", "additionalProperties": False, **rules, "properties": properties}
 
 
-def _creation(resource: type[Resource]) -> Schema:
+def creation(resource: type[Resource]) -> Schema:
     """The schema of a body that creates an item."""
     required = [field.name for field in given(resource) if field.mandatory]
     return _body(given(resource), required=required)
 
 
-def _change(resource: type[Resource]) -> Schema:
+def change(resource: type[Resource]) -> Schema:
     """The schema of a body that changes an item. A field that isn't in the body isn't changed."""
     return _body(changeable(resource), minProperties=1)
 
@@ -85,22 +85,19 @@ def _property(field: Field[Any]) -> Schema:
     return {**field.kind.answer, "description": field.description + seen_by}
 
 
-FLAVOR_CREATE = _creation(flavors.FlavorFields)
-FLAVOR_UPDATE = _change(flavors.FlavorFields)
+FLAVOR_CREATE = creation(flavors.FlavorFields)
+FLAVOR_UPDATE = change(flavors.FlavorFields)
 #: The values of a new flavor's optional fields if the request doesn't contain them.
 FLAVOR_DEFAULTS = {
     field.name: field.default for field in given(flavors.FlavorFields) if not field.mandatory
 }
-RESERVATION_CREATE = _creation(reservations.ReservationFields)
-RESERVATION_UPDATE = _change(reservations.ReservationFields)
+RESERVATION_CREATE = creation(reservations.ReservationFields)
+RESERVATION_UPDATE = change(reservations.ReservationFields)
 #: On Warre's path only the end can be changed, as in Warre.
 RESERVATION_EXTEND = _body([reservations.ReservationFields.end], required=["end"])
-WINDOW_CREATE = _creation(others.WindowFields)
-WINDOW_UPDATE = _change(others.WindowFields)
-WAIT_CREATE = _creation(waits.WaitFields)
-MESSAGES_UPDATE = _creation(others.MessagesFields)
-ACCESS_CREATE = _creation(others.AccessFields)
-SERIES_CREATE = _creation(series.SeriesFields)
+WINDOW_UPDATE = change(others.WindowFields)
+MESSAGES_UPDATE = creation(others.MessagesFields)
+SERIES_CREATE = creation(series.SeriesFields)
 #: A series changes only by further occurrences.
 SERIES_UPDATE: Schema = {
     "type": "object",

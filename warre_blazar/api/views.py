@@ -11,7 +11,7 @@ from warre_blazar.domain.booking import reservation_states
 from warre_blazar.domain.booking.quota import HOURS, RESERVATIONS, UNLIMITED, Amount
 from warre_blazar.domain.booking.reservation import Reservation
 from warre_blazar.domain.flavors.capacity import HostLimit
-from warre_blazar.domain.flavors.flavor import Flavor, ProjectAccess
+from warre_blazar.domain.flavors.flavor import Flavor
 from warre_blazar.domain.maintenance import MaintenanceWindow, Meeting
 from warre_blazar.domain.records.changes import Change
 from warre_blazar.domain.records.refusals import RefusedRequest
@@ -51,7 +51,7 @@ def everything(_: Field[Any]) -> bool:
     return True
 
 
-def _document(
+def document(
     resource: type[Resource], values: Mapping[str, Any], sees: FieldFilter
 ) -> dict[str, Any]:
     """A resource's document: the fields that the caller gets.
@@ -67,7 +67,7 @@ def _document(
 
 def flavor(item: Flavor, sees: FieldFilter = everything) -> dict[str, Any]:
     """A flavor as it is inside a reservation."""
-    return _document(flavors.FlavorFields, item.values, sees)
+    return document(flavors.FlavorFields, item.values, sees)
 
 
 def offered(item: Flavor, hosts: int, sees: FieldFilter) -> dict[str, Any]:
@@ -76,7 +76,7 @@ def offered(item: Flavor, hosts: int, sees: FieldFilter) -> dict[str, Any]:
     :param hosts: the number of hosts that could hold an instance of the flavor.
     """
     values = {"bookable": item.active and hosts > 0, "bookable_hosts": hosts}
-    return _document(flavors.FlavorOffered, {**item.values, **values}, sees)
+    return document(flavors.FlavorOffered, {**item.values, **values}, sees)
 
 
 def capacity(item: Capacity) -> dict[str, Any]:
@@ -147,7 +147,7 @@ def reservation(
         values |= {"status": reservation_states.DELETED, "status_at_deletion": item.state}
     if item.idle_since is None:
         del values["idle_since"]
-    return _document(reservations.ReservationFields, values, sees)
+    return document(reservations.ReservationFields, values, sees)
 
 
 def snapshots(items: Sequence[ServerSnapshot]) -> dict[str, Any]:
@@ -330,11 +330,6 @@ def availability(found: Sequence[FreeInstances]) -> dict[str, Any]:
     }
 
 
-def access(item: ProjectAccess, sees: FieldFilter) -> dict[str, Any]:
-    """A project's access to a private flavor. ``flavor`` is the flavor's id."""
-    return _document(others.AccessFields, {**vars(item), "flavor": item.flavor_id}, sees)
-
-
 def host(item: HostStatus) -> dict[str, Any]:
     """A host, for operators."""
     drain = item.marks.drain
@@ -415,7 +410,7 @@ def series(
         values["reservations"] = [
             {"id": each.id, **span(each.span), "status": each.state} for each in occurrences
         ]
-    return _document(fields_of_series.SeriesFields, values, everything)
+    return document(fields_of_series.SeriesFields, values, everything)
 
 
 def series_foreseen(item: SeriesOutcome) -> dict[str, Any]:
@@ -444,10 +439,10 @@ def window(
         name: [{"id": each_id, "name": its_name} for each_id, its_name in pairs]
         for name, pairs in (("flavors", item.flavors), ("hosts", item.hosts))
     }
-    document = _document(others.WindowFields, {**vars(item), **vars(item.span), **closed}, sees)
+    shown = document(others.WindowFields, {**vars(item), **vars(item.span), **closed}, sees)
     if meetings is None:
-        return document
-    return {**document, "reservations": [_meeting(each) for each in meetings]}
+        return shown
+    return {**shown, "reservations": [_meeting(each) for each in meetings]}
 
 
 def _meeting(item: Meeting) -> dict[str, Any]:
@@ -494,14 +489,14 @@ def _usage_row(
         "resource_hours": {name: _hours(n) for name, n in sorted(item.resources.items())},
         "refusals": dict(sorted(item.refusals.items())),
     }
-    return _document(fields_of_usage.UsageFields, values, everything)
+    return document(fields_of_usage.UsageFields, values, everything)
 
 
 def _hours(seconds: Amounts) -> dict[str, float]:
     return {name: amount / _HOUR for name, amount in seconds._asdict().items()}
 
 
-def refusal(item: RefusedRequest) -> dict[str, Any]:
+def refusal(item: RefusedRequest, sees: FieldFilter) -> dict[str, Any]:
     """A request that was refused."""
     values = {
         **vars(item),
@@ -509,10 +504,10 @@ def refusal(item: RefusedRequest) -> dict[str, Any]:
         "flavor": item.flavor_name,
         "instance_count": item.count,
     }
-    return _document(fields_of_usage.RefusalFields, values, everything)
+    return document(fields_of_usage.RefusalFields, values, sees)
 
 
-def wait(item: WaitStatus) -> dict[str, Any]:
+def wait(item: WaitStatus, sees: FieldFilter) -> dict[str, Any]:
     """A wait, with its position in line."""
     it = item.wait
     hours = it.length / times.HOUR
@@ -531,7 +526,7 @@ def wait(item: WaitStatus) -> dict[str, Any]:
         "found_start": it.found.start if it.found else None,
         "found_end": it.found.end if it.found else None,
     }
-    return _document(waits.WaitFields, values, everything)
+    return document(waits.WaitFields, values, sees)
 
 
 def audit(report: LastAudit | None) -> dict[str, Any]:
@@ -546,7 +541,7 @@ def audit(report: LastAudit | None) -> dict[str, Any]:
 
 def audit_finding(item: KeptDifference) -> dict[str, Any]:
     """A difference that an audit has found."""
-    return _document(fields_of_audit.AuditFindingFields, vars(item), everything)
+    return document(fields_of_audit.AuditFindingFields, vars(item), everything)
 
 
 def messages(enabled: bool, *, sends: bool, address: Mapping[str, str | None]) -> dict[str, Any]:
@@ -555,7 +550,7 @@ def messages(enabled: bool, *, sends: bool, address: Mapping[str, str | None]) -
     :param address: the address, or nothing if Keystone can't be asked.
     """
     values = {"enabled": enabled, "sends": sends, **address}
-    return _document(others.MessagesFields, values, everything)
+    return document(others.MessagesFields, values, everything)
 
 
 def limits(item: QuotaStanding, sees: FieldFilter) -> dict[str, Any]:
@@ -567,7 +562,7 @@ def limits(item: QuotaStanding, sees: FieldFilter) -> dict[str, Any]:
         "total_reservations_used": item.used.reservations,
         "own": sorted(_IN_LIMITS[name] for name in item.own),
     }
-    return {"absolute": _document(others.LimitsFields, values, sees)}
+    return {"absolute": document(others.LimitsFields, values, sees)}
 
 
 def project_limits(item: QuotaStanding, sees: FieldFilter) -> dict[str, Any]:

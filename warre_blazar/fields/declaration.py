@@ -1,7 +1,9 @@
 """The classes ``Field`` and ``Resource``, by which resources are declared."""
 
+import dataclasses
 import enum
-from typing import Any, Generic, Self, TypeVar, overload
+from collections.abc import Mapping
+from typing import Any, ClassVar, Generic, Self, TypeVar, overload
 
 from warre_blazar.fields.kinds import FieldKind
 
@@ -77,8 +79,69 @@ class Field(Generic[T]):
         return self if instance is None else self.default
 
 
+class By(enum.Enum):
+    """Whom the policy allows an action unless the operator says otherwise."""
+
+    ADMIN = enum.auto()
+    #: The members of a project, and operators.
+    MEMBER = enum.auto()
+    #: All who have a role in a project, and operators.
+    READER = enum.auto()
+
+
+#: By action: the method of its request, and whether the request is about one item.
+METHODS = {
+    "list": ("GET", False),
+    "create": ("POST", False),
+    "get": ("GET", True),
+    "update": ("PATCH", True),
+    "delete": ("DELETE", True),
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class DeclaredAction:
+    """Something that the API does with a resource.
+
+    :ivar by: whom the policy allows it.
+    :ivar summary: what it does, in whole sentences.
+    :ivar codes: the codes of its own errors. Codes that many operations share are added to them.
+    :ivar rule: what the policy's rule allows, if this isn't the summary.
+    :ivar status: the status of the answer to a request that creates an item.
+    :ivar dry_run: whether a request can ask what it would do.
+    """
+
+    by: By
+    summary: str = ""
+    codes: tuple[str, ...] = ()
+    rule: str = ""
+    status: int = 200
+    dry_run: bool = False
+
+
 class Resource:
     """The base class of the declared resources."""
+
+    #: The resource's name in policy rules, and in the URLs of its collection and of an item.
+    noun: ClassVar[str] = ""
+    path: ClassVar[str] = ""
+    ref: ClassVar[str] = ""
+    #: What the API does with it, by name: a key of ``METHODS``, perhaps with what is allowed in
+    #: addition after a colon, such as ``list:all``.
+    actions: ClassVar[Mapping[str, DeclaredAction]] = {}
+    #: The parameters by which lists are filtered.
+    filters: ClassVar[tuple[str, ...]] = ()
+
+    @classmethod
+    def rule(cls, action: str) -> str:
+        """The name of the policy rule of an action."""
+        return f"warre:{cls.noun}:{action}"
+
+    @classmethod
+    def request(cls, action: str) -> tuple[str, str]:
+        """The method and the path of the request for an action."""
+        method, of_one = METHODS[action.partition(":")[0]]
+        return method, f"/{cls.path}/{{{cls.ref}}}" if of_one else f"/{cls.path}"
 
 
 def fields(resource: type[Resource]) -> list[Field[Any]]:

@@ -1,9 +1,9 @@
 """The fields of access to private flavors, of maintenance windows and of limits."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from warre_blazar.fields import kinds
-from warre_blazar.fields.declaration import Field, Resource, Use
+from warre_blazar.fields.declaration import By, DeclaredAction, Field, Resource, Use
 from warre_blazar.fields.kinds import (
     BOOLEAN,
     ID,
@@ -20,6 +20,28 @@ from warre_blazar.fields.kinds import (
 class AccessFields(Resource):
     """A project's right to book a private flavor."""
 
+    noun, path, ref = "flavorproject", "flavorprojects", "flavorproject_id"
+    filters = ("flavor_id", "project_id")
+    actions: ClassVar = {
+        "list": DeclaredAction(
+            By.ADMIN, "List which projects have access to which private flavors.", ("forbidden",)
+        ),
+        "create": DeclaredAction(
+            By.ADMIN,
+            "Give a project access to a private flavor, so that it can book the flavor.",
+            ("access_exists", "flavor_ambiguous", "flavor_not_found", "forbidden"),
+        ),
+        "get": DeclaredAction(
+            By.ADMIN, "Show a project's access to a private flavor.", ("access_not_found",)
+        ),
+        "delete": DeclaredAction(
+            By.ADMIN,
+            "Remove a project's access to a private flavor. The project's reservations of the "
+            "flavor stay.",
+            ("access_not_found",),
+        ),
+    }
+
     id = Field(ID, "The id of the access.", Use.READ_ONLY)
     flavor = Field(ID, "The flavor's id.", Use.READ_ONLY)
     flavor_id = Field(ID, "The flavor's id or name.", Use.REQUIRED | Use.WRITE_ONLY)
@@ -30,6 +52,8 @@ _CLOSED = {"type": "array", "items": kinds.answer(id=ID.answer, name={"type": "s
 _FLAVOR_IDS = {"type": "array", "maxItems": 1000, "uniqueItems": True, "items": ID.body}
 
 
+#: The codes of errors that say why a maintenance window can't be created or changed.
+_WINDOW_CODES = ("flavor_not_found", "invalid_period", "try_again", "window_conflict")
 #: The rule about callers who may see hosts.
 _HOSTS = "warre:host:list"
 _HOST_IDS = {
@@ -67,6 +91,39 @@ _MET = {
 
 class WindowFields(Resource):
     """A maintenance window. Its flavors and hosts can't be booked from its start to its end."""
+
+    noun, path, ref = "maintenancewindow", "maintenancewindows", "window_id"
+    actions: ClassVar = {
+        "list": DeclaredAction(
+            By.READER,
+            "List maintenance windows, sorted by start.",
+            ("forbidden",),
+        ),
+        "create": DeclaredAction(
+            By.ADMIN,
+            "Create a maintenance window: a time during which some flavors can't be booked. With "
+            "`dry_run=true` nothing is created: the answer has status 200 and the window as it "
+            "would be, or says why it would be refused.",
+            ("forbidden", *_WINDOW_CODES),
+            rule="Create a maintenance window.",
+            status=201,
+            dry_run=True,
+        ),
+        "get": DeclaredAction(
+            By.READER, "Show a maintenance window.", ("forbidden", "window_not_found")
+        ),
+        "update": DeclaredAction(
+            By.ADMIN,
+            "Change a maintenance window. With `dry_run=true` nothing is changed: the answer has "
+            "the window as it would be, or says why the change would be refused.",
+            ("forbidden", "window_not_found", *_WINDOW_CODES),
+            rule="Change a maintenance window.",
+            dry_run=True,
+        ),
+        "delete": DeclaredAction(
+            By.ADMIN, "Delete a maintenance window.", ("forbidden", "window_not_found")
+        ),
+    }
 
     id = Field(ID, "The window's id.", Use.READ_ONLY)
     start = Field(Time(), "The start.", Use.REQUIRED)

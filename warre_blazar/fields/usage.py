@@ -1,9 +1,10 @@
 """The fields of usage and of refused requests."""
 
 import datetime
+from typing import ClassVar
 
 from warre_blazar.fields import kinds
-from warre_blazar.fields.declaration import Field, Resource, Use
+from warre_blazar.fields.declaration import By, DeclaredAction, Field, Resource, Use
 from warre_blazar.fields.kinds import ID, VALUE, FieldKind, Integer, Time, or_null
 
 #: What usage can be added up by.
@@ -55,6 +56,22 @@ class UsageFields(Resource):
 
 class RefusalFields(Resource):
     """A request to book or to change a reservation that a rule has refused."""
+
+    noun, path = "refusal", "refusals"
+    filters = ("all_projects", "project_id", "user_id", "flavor_id", "code", "from", "to")
+    actions: ClassVar = {
+        "list": DeclaredAction(
+            By.READER,
+            "List the requests to book or to change a reservation that a rule has refused, the "
+            "latest first. If more requests of one project were refused on a day than the operator "
+            "lets keep, the rest isn't listed, but counted in `/usage`.",
+            ("forbidden",),
+            rule="List the refused requests of the caller's own project.",
+        ),
+        "list:all": DeclaredAction(
+            By.ADMIN, rule="List the refused requests of another project or of all projects."
+        ),
+    }
 
     at = Field(Time(), "When it was refused.", Use.READ_ONLY)
     code = Field(VALUE, "The code of the error that the user got.", Use.READ_ONLY)

@@ -1,8 +1,9 @@
 """The fields of waits."""
 
 import datetime
+from typing import ClassVar
 
-from warre_blazar.fields.declaration import Field, Resource, Use
+from warre_blazar.fields.declaration import By, DeclaredAction, Field, Resource, Use
 from warre_blazar.fields.flavors import BEFORE_END
 from warre_blazar.fields.kinds import (
     BOOLEAN,
@@ -25,6 +26,58 @@ _HOURS = {"type": "number", "minimum": 0, "maximum": 1_000_000}
 
 class WaitFields(Resource):
     """A wish to book instances once there is room, or to be told of it."""
+
+    noun, path, ref = "wait", "waits", "wait_id"
+    filters = ("all_projects", "project_id", "user_id", "status")
+    actions: ClassVar = {
+        "list": DeclaredAction(
+            By.READER,
+            "List the waits of the project, the oldest first.",
+            ("forbidden",),
+            rule="List the waits of the caller's own project.",
+        ),
+        "list:all": DeclaredAction(
+            By.ADMIN, rule="List the waits of another project or of all projects."
+        ),
+        "create": DeclaredAction(
+            By.MEMBER,
+            "Wait for a flavor, or for any flavor of a category. Once `instance_count` instances "
+            "are free for `hours` hours between `from` and `to`, they are booked for the caller "
+            "and the caller's project, or the caller is told. The first in line for whom there is "
+            "room comes first. Quotas and terms are judged then. A wait that no booking could ever "
+            "fulfill by the flavor's terms is refused. With `dry_run=true` nothing is added: the "
+            "answer has status 200 and the wait as it would be, or says why it would be refused.",
+            (
+                *("flavor_ambiguous", "flavor_not_found", "forbidden", "no_before_end_choice"),
+                "too_many_waits",
+            ),
+            rule="Wait for a flavor for the caller's own project. For a wait that books, "
+            "blazar-api checks the rule warre:reservation:create against the roles that Keystone "
+            "lists for the user in the project. When there is room, blazar-manager does the same, "
+            "so the policy file that blazar-manager reads must have that rule too.",
+            status=201,
+            dry_run=True,
+        ),
+        "create:other_project": DeclaredAction(
+            By.ADMIN,
+            rule="Wait for a flavor for another project. Whatever this rule says, the caller also "
+            "needs a role in that project.",
+        ),
+        "get": DeclaredAction(
+            By.READER,
+            "Show a wait, with its position in line.",
+            ("wait_not_found",),
+            rule="Show a wait. A caller who may not see it gets 404, as if the wait didn't exist.",
+        ),
+        "delete": DeclaredAction(
+            By.MEMBER,
+            "Cancel a wait. What was booked for it stays: delete the reservation. A wait that was "
+            "served or has ended stays listed for as long as the operator keeps it.",
+            ("forbidden", "try_again", "wait_not_found", "wait_over"),
+            rule="Cancel a wait. A caller who may see it but not cancel it gets 403; on Warre's "
+            "path it is 404, as if the wait didn't exist.",
+        ),
+    }
 
     id = Field(ID, "The wait's id.", Use.READ_ONLY | Use.BRIEF)
     flavor_id = Field(

@@ -1,4 +1,7 @@
-"""The policy rules of the v2 API, with one module for each resource.
+"""The policy rules of the v2 API.
+
+Those of some resources follow from the actions that ``warre_blazar.fields`` declares. The others
+have a module for each resource.
 
 Operators can override the defaults of these rules in Blazar's policy file.
 """
@@ -7,28 +10,30 @@ import itertools
 
 from oslo_policy import policy
 
+from warre_blazar.fields.others import AccessFields, WindowFields
+from warre_blazar.fields.usage import RefusalFields
+from warre_blazar.fields.waits import WaitFields
 from warre_blazar.policies import (
     audit,
-    flavor_access,
+    declaration,
     flavors,
     hosts,
     limits,
-    maintenance_windows,
     messages,
     offers,
-    refusals,
     reservations,
     series,
     usage,
-    waits,
 )
 
-_MODULES = (
-    *(flavors, flavor_access, reservations, maintenance_windows, limits, hosts, usage),
-    *(refusals, messages, offers, series, waits, audit),
+_RULES = (
+    *(flavors.RULES, declaration.of(AccessFields), reservations.RULES),
+    *(declaration.of(WindowFields), limits.RULES, hosts.RULES, usage.RULES),
+    *(declaration.of(RefusalFields), messages.RULES, offers.RULES, series.RULES),
+    *(declaration.of(WaitFields), audit.RULES),
 )
 
 
 def list_rules() -> list[policy.RuleDefault]:
     """All rules, for oslopolicy-sample-generator and for the enforcer in ``policy``."""
-    return list(itertools.chain.from_iterable(module.RULES for module in _MODULES))
+    return list(itertools.chain(*_RULES))

@@ -9,6 +9,8 @@ from typing import Any
 from blazar.policies import base
 from oslo_policy import policy
 
+from warre_blazar.fields.declaration import By, Resource
+
 
 def admin(name: str, description: str, *operations: str) -> policy.DocumentedRuleDefault:
     """A rule that by default allows operators."""
@@ -31,3 +33,16 @@ def _rule(
     split = (operation.split(" ") for operation in operations)
     documented: list[Any] = [{"path": path, "method": method} for method, path in split]
     return policy.DocumentedRuleDefault(name, check, description, documented)
+
+
+_BY = {By.ADMIN: admin, By.MEMBER: member, By.READER: reader}
+
+
+def of(resource: type[Resource]) -> list[policy.DocumentedRuleDefault]:
+    """The rules of the actions that a resource declares."""
+    rules = []
+    for name, action in resource.actions.items():
+        method, path = resource.request(name)
+        text = action.rule or action.summary
+        rules.append(_BY[action.by](resource.rule(name), text, f"{method} /v2{path}"))
+    return rules

@@ -19,6 +19,8 @@ from warre_blazar.domain.series.series import BookedSeries, RepeatedBooking, Ser
 from warre_blazar.domain.timeline import Span
 from warre_blazar.domain.waits import Wait
 from warre_blazar.errors.exceptions import Relayed
+from warre_blazar.fields.others import AccessFields, WindowFields
+from warre_blazar.fields.waits import WaitFields
 from warre_blazar.services.booking.dry_run import Foreseen
 from warre_blazar.services.waits.waits import WaitStatus
 
@@ -64,12 +66,12 @@ _BODIES = {
     "POST /v2/reservations": schemas.RESERVATION_CREATE,
     "POST /v2/series": schemas.SERIES_CREATE,
     "PATCH /v2/series": schemas.SERIES_UPDATE,
-    "POST /v2/waits": schemas.WAIT_CREATE,
+    "POST /v2/waits": schemas.creation(WaitFields),
     "PATCH /v2/flavors": schemas.FLAVOR_UPDATE,
     "PATCH /v2/reservations": schemas.RESERVATION_UPDATE,
-    "POST /v2/flavorprojects": schemas.ACCESS_CREATE,
+    "POST /v2/flavorprojects": schemas.creation(AccessFields),
     "PATCH /v2/messages": schemas.MESSAGES_UPDATE,
-    "POST /v2/maintenancewindows": schemas.WINDOW_CREATE,
+    "POST /v2/maintenancewindows": schemas.creation(WindowFields),
     "PATCH /v2/maintenancewindows": schemas.WINDOW_UPDATE,
 }
 
@@ -152,7 +154,7 @@ WAIT = Wait(
 
 def wait(**values: Any) -> dict[str, Any]:
     """Return the document of a wait that is third in line."""
-    return {**views.wait(WaitStatus(WAIT, FLAVOR, None, 3)), **values}
+    return {**views.wait(WaitStatus(WAIT, FLAVOR, None, 3), views.everything), **values}
 
 
 def series(**values: Any) -> dict[str, Any]:

@@ -8,41 +8,56 @@ from oslo_utils import timeutils
 
 from warre_blazar import policy
 from warre_blazar.api import parsing, schemas, views
-from warre_blazar.api.controllers import base
+from warre_blazar.api.controllers import base, declared
 from warre_blazar.domain.etags import of_window
 from warre_blazar.domain.maintenance import MaintenanceWindow, Meeting, OverBookings
 from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import exceptions
 from warre_blazar.fields.others import WindowFields
 from warre_blazar.policies import flavors as flavor_policies
-from warre_blazar.policies import maintenance_windows as policies
 from warre_blazar.services.maintenance import maintenance_windows, over_bookings
 from warre_blazar.site_rules import conditions
 
 
-class WindowsController(base.Controller):
+class WindowsController(declared.ItemsController):
     """Maintenance windows: times during which some flavors or hosts can't be booked."""
 
-    @pecan.expose("json")
-    def get_all(self, **_query: Any) -> Any:
-        policy.authorize(base.context(), policies.LIST)
-        query = parsing.query(pecan.request, base.PAGING)
-        limit, offset = base.page_of(query)
-        sees = base.field_filter()
-        windows, total = maintenance_windows.listing(limit, offset, **_sight())
-        return base.listing([views.window(w, sees) for w in windows], total, limit, offset)
+    resource, missing = WindowFields, exceptions.WindowNotFound
+
+    def page(self, query: dict[str, Any], limit: int | None, offset: int) -> Any:
+        return maintenance_windows.listing(limit, offset, **_sight())
+
+    def document(self, item: MaintenanceWindow, sees: views.FieldFilter) -> dict[str, Any]:
+        return views.window(item, sees)
+
+    def one(self, item_id: str) -> MaintenanceWindow:
+        return maintenance_windows.get(item_id, **_sight())
+
+    def remove(self, item: MaintenanceWindow) -> None:
+        maintenance_windows.delete(item.id)
+
+    def allowed(self, action: str, item_id: str) -> MaintenanceWindow:
+        rule, may_see = WindowFields.rule(action), WindowFields.rule("get")
+        if action == "get":
+            policy.authorize(base.context(), rule)
+        elif not policy.allows(base.context(), rule):
+            if policy.allows(base.context(), may_see):
+                self.one(item_id)
+                base.forbid_change(rule)
+            raise exceptions.WindowNotFound(item_id)
+        return self.one(item_id)
 
     @pecan.expose("json")
     def get_one(self, *path: str, **_query: Any) -> Any:
-        policy.authorize(base.context(), policies.GET)
+        item_id = base.item_id(path)
         parsing.query(pecan.request, {})
-        return _document({}, maintenance_windows.get(base.item_id(path), **_sight()), [])
+        return _document({}, self.allowed("get", item_id), [])
 
     @pecan.expose("json")
     def post(self, **_query: Any) -> Any:
-        policy.authorize(base.context(), policies.CREATE)
+        policy.authorize(base.context(), WindowFields.rule("create"))
         is_dry_run = base.is_dry_run()
-        values = base.body(schemas.WINDOW_CREATE)
+        values = base.body(self.body)
         over = _over(values)
         if not base.is_warres_path():
             maintenance_windows.check_closes(
@@ -72,7 +87,7 @@ class WindowsController(base.Controller):
     def patch(self, *path: str, **_query: Any) -> Any:
         window_id = base.item_id(path)
         is_dry_run = base.is_dry_run()
-        _authorize_change(policies.UPDATE, window_id)
+        self.allowed("update", window_id)
         values = base.body(schemas.WINDOW_UPDATE)
         changed = over_bookings.update(
             window_id,
@@ -83,14 +98,6 @@ class WindowsController(base.Controller):
             must_close=not base.is_warres_path(),
         )
         return _document(values, *changed)
-
-    @pecan.expose("json")
-    def delete(self, *path: str, **_query: Any) -> Any:
-        window_id = base.item_id(path)
-        parsing.query(pecan.request, {})
-        _authorize_change(policies.DELETE, window_id)
-        maintenance_windows.delete(window_id)
-        return base.empty(204)
 
 
 def _over(values: dict[str, Any]) -> over_bookings.OverBookingsRequest:
@@ -125,17 +132,3 @@ def _sight() -> dict[str, Any]:
     context = base.context()
     everything = policy.allows(context, flavor_policies.LIST_ALL)
     return {"project_id": context.project_id, "everything": everything}
-
-
-def _authorize_change(rule: str, window_id: str) -> None:
-    """Check that the caller may change the maintenance window.
-
-    :raises WindowNotFound: the caller may not see the window. On Warre's path, the answer is the
-        same if the caller may not change it.
-    :raises Forbidden: the caller may see the window, but not change it.
-    """
-    if not policy.allows(base.context(), rule):
-        if policy.allows(base.context(), policies.GET):
-            maintenance_windows.get(window_id, **_sight())
-            base.forbid_change(rule)
-        raise exceptions.WindowNotFound(window_id)

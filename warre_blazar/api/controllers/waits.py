@@ -3,80 +3,64 @@
 import datetime
 from typing import Any
 
-import pecan
 from oslo_config import cfg
 from oslo_utils import timeutils, uuidutils
 
-from warre_blazar import policy, texts, times
-from warre_blazar.api import parsing, schemas, views
-from warre_blazar.api.controllers import base
+from warre_blazar import texts, times
+from warre_blazar.api import views
+from warre_blazar.api.controllers import base, declared
 from warre_blazar.db.waits import WaitFilter
 from warre_blazar.domain.booking import labels
 from warre_blazar.domain.timeline import Span
 from warre_blazar.domain.waits import Mode, Wait
 from warre_blazar.errors import exceptions
-from warre_blazar.policies import waits as policies
+from warre_blazar.fields.waits import WaitFields
 from warre_blazar.services.waits import waits
+from warre_blazar.services.waits.waits import WaitStatus
 from warre_blazar.site_rules import conditions, contacts, wait_permits
 
-LIST_QUERY = {
-    "all_projects": parsing.boolean,
-    "project_id": parsing.project_id,
-    "user_id": parsing.word,
-    "status": parsing.wait_states,
-    **base.PAGING,
-}
 
-
-class WaitsController(base.Controller):
+class WaitsController(declared.ItemsController):
     """Waits: what projects want to book once there is room."""
 
-    @pecan.expose("json")
-    def get_all(self, **_query: Any) -> Any:
-        policy.authorize(base.context(), policies.LIST)
-        query = parsing.query(pecan.request, LIST_QUERY)
-        limit, offset = base.page_of(query)
-        wanted = WaitFilter(
-            project_id=base.listed_project(query, policies.LIST_ALL, texts.refusals.LIST_WAITS),
-            user_id=query.get("user_id"),
-            states=query.get("status"),
+    resource, missing = WaitFields, exceptions.WaitNotFound
+
+    def page(self, query: dict[str, Any], limit: int | None, offset: int) -> Any:
+        project_id = base.listed_project(
+            query, WaitFields.rule("list:all"), texts.refusals.LIST_WAITS
         )
-        found, total = waits.listing(wanted, limit, offset)
-        return base.listing([views.wait(each) for each in found], total, limit, offset)
+        wanted = WaitFilter(project_id, query.get("user_id"), query.get("status"))
+        return waits.listing(wanted, limit, offset)
 
-    @pecan.expose("json")
-    def get_one(self, *path: str, **_query: Any) -> Any:
-        parsing.query(pecan.request, {})
-        wait = _find(policies.GET, base.item_id(path))
-        return views.wait(waits.status(wait.id))
+    def document(self, item: WaitStatus, sees: views.FieldFilter) -> dict[str, Any]:
+        return views.wait(item, sees)
 
-    @pecan.expose("json")
-    def post(self, **_query: Any) -> Any:
-        policy.authorize(base.context(), policies.CREATE)
-        is_dry_run = base.is_dry_run()
-        values = base.body(schemas.WAIT_CREATE)
-        project_id = base.booked_project(values, policies.CREATE, policies.CREATE_FOR)
-        most = cfg.CONF.warre.max_waits_per_project
-        exempt = conditions.projects_of_any_length()
-        if is_dry_run:
-            wait = _permitted(uuidutils.generate_uuid(), project_id, values)
-            return views.wait(waits.foresee(wait, most, exempt))
-        made = base.made_once(
-            values,
-            base.found(waits.status, exceptions.WaitNotFound),
-            lambda wait_id: waits.create(_permitted(wait_id, project_id, values), most, exempt),
-        )
-        return base.reply(201, views.wait(made))
+    def one(self, item_id: str) -> WaitStatus:
+        return waits.status(item_id)
 
-    @pecan.expose("json")
-    def delete(self, *path: str, **_query: Any) -> Any:
-        parsing.query(pecan.request, {})
-        wait = _find(policies.DELETE, base.item_id(path))
-        waits.cancel(wait, timeutils.utcnow())
-        return base.empty(204)
+    def owner(self, item: WaitStatus) -> dict[str, Any]:
+        return {"project_id": item.wait.project_id, "user_id": item.wait.user_id}
+
+    def prepared(self, values: dict[str, Any]) -> Any:
+        rule, rule_for_others = map(WaitFields.rule, ("create", "create:other_project"))
+        return values, base.booked_project(values, rule, rule_for_others)
+
+    def create(self, item_id: str, prepared: Any) -> WaitStatus:
+        return waits.create(_permitted(item_id, *prepared), *_bounds())
+
+    def foresee(self, prepared: Any) -> WaitStatus:
+        return waits.foresee(_permitted(uuidutils.generate_uuid(), *prepared), *_bounds())
+
+    def remove(self, item: WaitStatus) -> None:
+        waits.cancel(item.wait, timeutils.utcnow())
 
 
-def _permitted(wait_id: str, project_id: str, values: dict[str, Any]) -> Wait:
+def _bounds() -> tuple[int, frozenset[str]]:
+    """The most waits of a project, and the projects that may book for any length."""
+    return cfg.CONF.warre.max_waits_per_project, conditions.projects_of_any_length()
+
+
+def _permitted(wait_id: str, values: dict[str, Any], project_id: str) -> Wait:
     """The wait that a body asks for, if a manager could serve it for the caller.
 
     :raises InvalidField, Forbidden, ServiceUnavailable, ServiceRefused:
@@ -123,19 +107,3 @@ def _length(hours: float) -> datetime.timedelta:
     if minutes < 1 or minutes != int(minutes):
         raise exceptions.InvalidField("hours", texts.expected.HOURS())
     return minutes * times.MINUTE
-
-
-def _find(rule: str, wait_id: str) -> Wait:
-    """A wait.
-
-    :param rule: the policy rule that must allow the caller to act on the wait.
-    :raises WaitNotFound: the wait doesn't exist, or the caller may not see it.
-    :raises Forbidden: the caller may see the wait, but the rule doesn't allow the action.
-    """
-    wait = waits.get(wait_id)
-    target = {"project_id": wait.project_id, "user_id": wait.user_id}
-    if not policy.allows(base.context(), rule, target):
-        if policy.allows(base.context(), policies.GET, target):
-            base.forbid_change(rule)
-        raise exceptions.WaitNotFound(wait_id)
-    return wait
