@@ -11,9 +11,11 @@ import pytest
 from tests.dashboard.conftest import Visitor
 from tests.fakes.service import Answer
 from tests.unit.cli.fake_api import FLAVOR, Api, error, flavor, foreseen, reservation
+from warre_blazar import texts
 from warre_blazar.api import views
-from warre_blazar.domain.slots.offers import FlavorOffer
+from warre_blazar.domain.slots.offers import FlavorOffer, NotOffered
 from warre_blazar.domain.timeline import Span
+from warre_blazar.errors import exceptions
 from warre_blazar.services.slots.availability import FreeInstances
 from warre_blazar.services.slots.offers import Found
 
@@ -60,6 +62,17 @@ def test_calendar_has_numbers_and_words_for_each_cell(member: Visitor) -> None:
     day = f"{TODAY + DAY:%Y-%m-%d}"
     assert f"gpu.000, {TODAY + DAY:%a} {day}: 0 of 2 free" in page
     assert "level0" in page and "level4" in page
+
+
+@pytest.mark.parametrize("can_wait", [True, False])
+def test_page_says_why_a_flavor_is_never_free(member: Visitor, api: Api, can_wait: bool) -> None:
+    start = TODAY.replace(tzinfo=None) if can_wait else None
+    missing = NotOffered(FLAVOR, exceptions.NoHostMatches(1, 0), None, None, start)
+    api.answers["GET /v2/availability"] = Answer(200, views.availability([], [missing]))
+    api.answers["GET /v2/offers"] = Answer(200, views.offers(Found([], 0, [missing])))
+    page = member.sees(FIND)
+    assert page.count(texts.BRIEF["no_host_matches"].sentence({})) == 2
+    assert ("Wait for it" in page) == ("Wait until something is free" in page) == can_wait
 
 
 def test_calendar_asks_once_for_the_slots(member: Visitor, api: Api) -> None:

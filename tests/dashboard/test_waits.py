@@ -1,5 +1,6 @@
 """The pages about what a project waits for."""
 
+import datetime
 import html
 import re
 from typing import Any
@@ -124,14 +125,16 @@ def test_reader_sees_no_button_that_changes(reader: Visitor) -> None:
     reader.sends(f"{ONE}cancel/", {}, 403)
 
 
-def _found(api: Api, why: exceptions.WarreError) -> None:
-    missing = NotOffered(FLAVOR, why, None, None)
+def _found(
+    api: Api, why: exceptions.WarreError, wait_start: datetime.datetime | None = None
+) -> None:
+    missing = NotOffered(FLAVOR, why, None, None, wait_start)
     api.answers["GET /v2/availability"] = Answer(200, {"results": []})
     api.answers["GET /v2/offers"] = Answer(200, views.offers(Found((), 0, (missing,))))
 
 
 def test_what_is_not_free_can_be_waited_for(member: Visitor, api: Api) -> None:
-    _found(api, exceptions.SlotsExhausted(2, 0, 2))
+    _found(api, exceptions.SlotsExhausted(2, 0, 2), datetime.datetime(2099, 12, 1))
     page = member.sees(f"{FIND}?hours=4&count=2")
     assert f"{WAITS}create/?what=flavor%3A{FLAVOR.id}&amp;hours=4&amp;count=2" in page
     assert member.sees(f"{WAITS}create/?what=flavor%3A{FLAVOR.id}&hours=4").count("selected") > 0
@@ -142,12 +145,13 @@ def test_what_never_becomes_free_can_not_be_waited_for(member: Visitor, api: Api
     assert f"create/?what=flavor%3A{FLAVOR.id}" not in member.sees(FIND)
 
 
-@pytest.mark.parametrize(("code", "offered"), [("slots_exhausted", True), ("too_long", False)])
-def test_refused_booking_can_be_waited_for(
-    code: str, offered: bool, member: Visitor, api: Api
+@pytest.mark.parametrize("offered", [True, False])
+def test_refused_booking_can_be_waited_for_if_a_wait_can_be_served(
+    offered: bool, member: Visitor, api: Api
 ) -> None:
     api.answers[f"GET /v2/flavors/{FLAVOR.id}"] = Answer(200, flavor())
-    api.answers["POST /v2/reservations"] = foreseen((code, "no", {}))
+    start = datetime.datetime(2099, 12, 1, 9) if offered else None
+    api.answers["POST /v2/reservations"] = foreseen(("slots_exhausted", "no", {}), wait_start=start)
     page = member.sees(f"{FIND}book/{FLAVOR.id}/?hours=2&count=2&name=mine")
     address = f"{WAITS}create/?what=flavor%3A{FLAVOR.id}&amp;hours=2&amp;count=2&amp;name=mine"
     assert (address in page) == offered
@@ -159,7 +163,8 @@ def test_wait_for_what_was_refused_is_for_the_time_that_was_asked_for(
 ) -> None:
     member.browser.cookies["django_timezone"] = "Europe/Berlin"
     api.answers[f"GET /v2/flavors/{FLAVOR.id}"] = Answer(200, flavor())
-    api.answers["POST /v2/reservations"] = foreseen(("slots_exhausted", "no", {}))
+    start = datetime.datetime(2099, 12, 1, 8)
+    api.answers["POST /v2/reservations"] = foreseen(("slots_exhausted", "no", {}), wait_start=start)
     asked_for = "start=2099-12-01T09:00&hours=24"
     page = html.unescape(member.sees(f"{FIND}book/{FLAVOR.id}/?{asked_for}"))
     choices = {text: link for link, text in re.findall(r'href="([^"]+)">(Wait for [^<]+)<', page)}
@@ -173,6 +178,16 @@ def test_wait_for_what_was_refused_is_for_the_time_that_was_asked_for(
     assert bounds == {exact: {**start, "latest": "2099-12-02T09:00"}, later: start}
     shown = member.sees(choices[exact])
     assert 'value="2099-12-01T09:00"' in shown and 'value="2099-12-02T09:00"' in shown
+
+
+def test_only_a_later_time_can_be_waited_for_if_the_flavor_is_closed_then(
+    member: Visitor, api: Api
+) -> None:
+    api.answers[f"GET /v2/flavors/{FLAVOR.id}"] = Answer(200, flavor())
+    start = datetime.datetime(2099, 12, 5)
+    api.answers["POST /v2/reservations"] = foreseen(("slots_exhausted", "no", {}), wait_start=start)
+    page = member.sees(f"{FIND}book/{FLAVOR.id}/?start=2099-12-01T09:00&hours=24")
+    assert "next time" in page and "exactly this time" not in page
 
 
 def test_my_reservations_lead_to_waits_and_series(member: Visitor) -> None:

@@ -70,6 +70,13 @@ DRY_RUN: Schema = _answer(
         "description": "The first start, from the wanted one on, at which the wanted length and "
         "number of instances can be booked. It is null if there is none within a year.",
     },
+    wait_start={
+        "type": ["string", "null"],
+        "format": "date-time",
+        "description": "The first start, from the wanted one on, that a wait for the same booking "
+        "could get, however much others give back. It is null if a wait is never served or gets "
+        "`next_start` at best, and if the request is accepted or changes a reservation.",
+    },
     longest_hours={
         "type": "number",
         "minimum": 0,
@@ -267,28 +274,35 @@ OFFER: Schema = answer(
     longest_hours={"type": "number", "minimum": 0},
 )
 _OR_NULL: Schema = {"anyOf": [{"type": "null"}, reference("Offer")]}
+_MISSING: Schema = answer(
+    flavor=_FLAVOR,
+    reason={
+        "enum": list(verdict.CODES),
+        "description": "The code of the refusal that a booking would get.",
+    },
+    wait_start={
+        "type": ["string", "null"],
+        "format": "date-time",
+        "description": "The first start that a wait could get, however much others give back. It "
+        "is null if a wait is never served.",
+    },
+    fewer_instances={
+        **_OR_NULL,
+        "description": "The first offer of the largest number of instances, below `count`, of "
+        "which there are offers.",
+    },
+    fewer_hours={
+        **_OR_NULL,
+        "description": "The first offer for fewer hours, but for at least one.",
+    },
+)
 
 OFFERS: Schema = answer(
     results={"type": "array", "items": reference("Offer")},
     total={**_NATURAL, "description": "The number of offers, even of those beyond `limit`."},
     missing={
         "type": "array",
-        "items": answer(
-            flavor=_FLAVOR,
-            reason={
-                "enum": list(verdict.CODES),
-                "description": "The code of the refusal that a booking would get.",
-            },
-            fewer_instances={
-                **_OR_NULL,
-                "description": "The first offer of the largest number of instances, below `count`, "
-                "of which there are offers.",
-            },
-            fewer_hours={
-                **_OR_NULL,
-                "description": "The first offer for fewer hours, but for at least one.",
-            },
-        ),
+        "items": _MISSING,
         "description": "The flavors of which there are no offers, and why.",
     },
     longest={
@@ -336,5 +350,11 @@ AVAILABILITY: Schema = answer(
                 ),
             },
         ),
-    }
+    },
+    missing={
+        "type": "array",
+        "items": _MISSING,
+        "description": "The other flavors, of which so many instances are never free for an hour, "
+        "and why.",
+    },
 )

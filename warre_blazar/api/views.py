@@ -20,7 +20,7 @@ from warre_blazar.domain.running import backing_names
 from warre_blazar.domain.running.holders import Holder, Inside
 from warre_blazar.domain.running.snapshots import NOTHING, ServerSnapshot, effective_before_end
 from warre_blazar.domain.series.series import BookedSeries
-from warre_blazar.domain.slots.offers import FlavorOffer
+from warre_blazar.domain.slots.offers import FlavorOffer, NotOffered
 from warre_blazar.domain.timeline import Span
 from warre_blazar.domain.waits import WaitState
 from warre_blazar.fields import audit as fields_of_audit
@@ -227,6 +227,7 @@ def foreseen(item: Foreseen, *, with_hosts: bool, warnings: Sequence[Said] = ())
         **({"hosts": hosts} if with_hosts else {}),
         "quota": None if item.standing is None else _quota(item.standing, item.cost),
         "next_start": Time().to_json(item.next_start),
+        "wait_start": Time().to_json(item.wait_start),
         "longest_hours": item.longest / times.HOUR,
         "most_instances": item.most,
     }
@@ -269,16 +270,18 @@ def offers(item: Found) -> dict[str, Any]:
     return {
         "results": [offer(each) for each in item.offers],
         "total": item.total,
-        "missing": [
-            {
-                "flavor": flavor_named(each.flavor),
-                "reason": each.why.code,
-                "fewer_instances": each.fewer_instances and offer(each.fewer_instances),
-                "fewer_hours": each.fewer_hours and offer(each.fewer_hours),
-            }
-            for each in item.missing
-        ],
+        "missing": [_missing(each) for each in item.missing],
         "longest": [offer(each) for each in item.longest],
+    }
+
+
+def _missing(item: NotOffered) -> dict[str, Any]:
+    return {
+        "flavor": flavor_named(item.flavor),
+        "reason": item.why.code,
+        "wait_start": Time().to_json(item.wait_start),
+        "fewer_instances": item.fewer_instances and offer(item.fewer_instances),
+        "fewer_hours": item.fewer_hours and offer(item.fewer_hours),
     }
 
 
@@ -317,8 +320,10 @@ def extension(item: PossibleExtension) -> dict[str, Any]:
     }
 
 
-def availability(found: Sequence[FreeInstances]) -> dict[str, Any]:
-    """How many instances of flavors are free in the parts of a time."""
+def availability(
+    found: Sequence[FreeInstances], missing: Sequence[NotOffered] = ()
+) -> dict[str, Any]:
+    """How many instances of flavors are free in the parts of a time, and why of others none are."""
     return {
         "results": [
             {
@@ -326,7 +331,8 @@ def availability(found: Sequence[FreeInstances]) -> dict[str, Any]:
                 "free": [{**span(part), "instances": count} for part, count in each.parts],
             }
             for each in found
-        ]
+        ],
+        "missing": [_missing(each) for each in missing],
     }
 
 

@@ -4,19 +4,16 @@ import contextlib
 import dataclasses
 import datetime
 import shlex
-from collections.abc import Sequence
 
 from warre_blazar.cli import error_advice, time_display, wording
 from warre_blazar.cli.command_names import Fields
-from warre_blazar.client import Alternatives, DryRun, Reason, errors
+from warre_blazar.client import Alternatives, DryRun, errors
 from warre_blazar.texts import commands as texts
 
 #: Codes of errors after which the same booking may be possible at another time.
 CODES = frozenset(
     {"slots_exhausted", "hosts_exhausted", "maintenance", "before_flavor_start", "after_flavor_end"}
 )
-#: Codes of errors after which the same booking may become possible once others give slots back.
-_ONCE_FREED = frozenset({"slots_exhausted", "hosts_exhausted"})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,7 +54,7 @@ def instead(wanted: WantedBooking, error: errors.ApiError, app: object) -> str:
     found = error.alternatives
     told = error_advice.text(error, app, wanted.project)
     refusal = why(error) if error.code in CODES else told.rstrip(".")
-    elsewhere = [] if found is None else others(wanted, found, [error], app)
+    elsewhere = [] if found is None else others(wanted, found, app)
     if found is not None:
         open_ways = ways(found, (wanted.start, wanted.end), wanted.count, wanted.where)
         if open_ways:
@@ -67,19 +64,14 @@ def instead(wanted: WantedBooking, error: errors.ApiError, app: object) -> str:
     return "\n".join([f"{refusal}. {_otherwise(wanted, found, app)}", *elsewhere])
 
 
-def others(
-    wanted: WantedBooking,
-    found: Alternatives | DryRun,
-    refusals: Sequence[errors.ApiError | Reason],
-    app: object,
-) -> list[str]:
+def others(wanted: WantedBooking, found: Alternatives | DryRun, app: object) -> list[str]:
     """Return a line that names the commands to wait with, and to look at other flavors with.
 
-    :param refusals: why the booking was refused. If that can't change when somebody gives slots
-        back, the result is empty.
+    If no wait is ever served, the result is empty.
+
     :param app: the running CLI. The text uses the names that commands have in this CLI.
     """
-    if any(each.code not in _ONCE_FREED or _over_slots(each) for each in refusals):
+    if found.wait_start is None:
         return []
     if wanted.project_id is not None:
         return []  # Offers are for the user's own project.
@@ -122,21 +114,15 @@ def why(error: errors.ApiError) -> str:
 
     :param error: the error with which the API refused the booking. Its code is in ``CODES``.
     """
-    if _over_slots(error):
-        slots = wording.slots(error.detail["slots"])
-        return f"The flavor has {slots}, and {error.detail['asked']} were asked for"
-    if error.detail.get("asked") and error.detail.get("free") and error.code in texts.PARTLY_TAKEN:
+    asked, slots = error.detail.get("asked"), error.detail.get("slots")
+    if asked and slots and asked > slots:
+        return f"The flavor has {wording.slots(slots)}, and {asked} were asked for"
+    if asked and error.detail.get("free") and error.code in texts.PARTLY_TAKEN:
         are = "is" if error.detail["free"] == 1 else "are"
         with contextlib.suppress(KeyError):
             return texts.PARTLY_TAKEN[error.code].sentence({**error.detail, "are": are})
     taken = texts.TAKEN.get(error.code)
     return taken.sentence({}) if taken else str(error).rstrip(".")
-
-
-def _over_slots(refusal: errors.ApiError | Reason) -> bool:
-    """Whether more was asked for than the flavor has, so that it can never be had."""
-    asked, slots = refusal.detail.get("asked"), refusal.detail.get("slots")
-    return bool(asked and slots and asked > slots)
 
 
 def _otherwise(wanted: WantedBooking, found: Alternatives | None, app: object) -> str:

@@ -13,6 +13,8 @@ from warre_blazar.cli import (
     booked_flavors,
     flavor_choice,
     free_by_day,
+    no_free_slots,
+    offers,
     project_names,
     time_display,
     times,
@@ -196,12 +198,14 @@ class ShowCalendar(base.ListCommand):
             free_for = functools.partial(self._spans, flavor, whole.start, whole.end)
             closed = _closing(windows, flavor)
             name = titles[flavor.id]
-            if not flavor.active:
-                # Nothing is booked, so it would be wrong to show its days as booked up.
-                closed, name = [whole], f"{name} (inactive)"
             booked = [booking for booking in own if booking.flavor.id == flavor.id]
             days = free_by_day.free(flavor.slots, spans, free_for)
-            return Row(name, flavor.slots, days, closed, booked)
+            made = Row(name, flavor.slots, days, closed, booked)
+            if not made.most:
+                search = {"start": whole.start, "end": whole.end}
+                if reason := no_free_slots.reason(self.v2, flavor.id, **search):
+                    self.tell(offers.none_of(name, reason.code))
+            return made
 
         return [row(flavor) for flavor in chosen]
 

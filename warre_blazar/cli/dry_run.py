@@ -21,7 +21,7 @@ def booking(
         booked.
     """
     foreseen = _foreseen(client, wanted, **texts)
-    others = alternatives.others(wanted, foreseen, foreseen.refusals, app)
+    others = alternatives.others(wanted, foreseen, app)
     _check(foreseen, app, wanted.where, wanted.project, others)
     return foreseen
 

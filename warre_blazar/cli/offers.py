@@ -2,6 +2,7 @@
 
 import argparse
 import datetime
+from collections.abc import Iterable
 from typing import Any
 
 from warre_blazar import texts
@@ -19,7 +20,18 @@ from warre_blazar.client import Client, Missing, Offer
 _ALL = 2**31 - 1
 
 
-class ListOffers(base.ListCommand):
+class _ListOfFlavors(base.ListCommand):
+    """Lists something about many flavors."""
+
+    def _tell_why(self, found: Iterable[Missing], parsed_args: argparse.Namespace) -> None:
+        """Print why some flavors are missing."""
+        for missing in found:
+            if flavor_choice.is_chosen(missing.flavor, parsed_args):
+                self.tell(why(missing, self))
+                self.nothing = ""
+
+
+class ListOffers(_ListOfFlavors):
     """List when flavors can be booked, and for how long, the earliest start first.
 
     For each flavor, the command says how long it can be had at most, and from when. For each flavor
@@ -67,10 +79,7 @@ class ListOffers(base.ListCommand):
         if parsed_args.category and not (found.offers or found.missing):
             flavor_choice.choose(self, parsed_args.category)
         offers = [o for o in found.offers if flavor_choice.is_chosen(o.flavor, parsed_args)]
-        for missing in found.missing:
-            if flavor_choice.is_chosen(missing.flavor, parsed_args):
-                self.tell(why(missing, self))
-                self.nothing = ""
+        self._tell_why(found.missing, parsed_args)
         for offer in found.longest:
             if flavor_choice.is_chosen(offer.flavor, parsed_args):
                 self.tell(_longest(offer, self))
@@ -87,7 +96,7 @@ class ListOffers(base.ListCommand):
         return self.table(names, rows)
 
 
-class ListAvailability(base.ListCommand):
+class ListAvailability(_ListOfFlavors):
     """Show by day or hour how many instances of flavors are free."""
 
     noun = "flavor"
@@ -123,8 +132,9 @@ class ListAvailability(base.ListCommand):
             count=parsed_args.count,
             **flavor_choice.query(parsed_args),
         )
-        if parsed_args.category and not found:
+        if parsed_args.category and not (found.flavors or found.missing):
             flavor_choice.choose(self, parsed_args.category)
+        self._tell_why(found.missing, parsed_args)
         rows = [
             {
                 "flavor": each.flavor.name,
@@ -132,7 +142,7 @@ class ListAvailability(base.ListCommand):
                 "end": span.end.isoformat(),
                 "free": instances,
             }
-            for each in found
+            for each in found.flavors
             if flavor_choice.is_chosen(each.flavor, parsed_args)
             for span, instances in each.free
         ]
@@ -149,10 +159,14 @@ def why(missing: Missing, command: base.Command) -> str:
         )
         if way
     ]
-    why = texts.BRIEF.get(missing.reason)
-    reason = why.sentence({}) if why else missing.reason
-    text = f"No {missing.flavor.name}: {reason}"
+    text = none_of(missing.flavor.name, missing.reason)
     return f"{text}. Possible: {'; '.join(ways)}" if ways else text
+
+
+def none_of(flavor: str, code: str) -> str:
+    """Return a clause that says why nothing of a flavor can be booked."""
+    why = texts.BRIEF.get(code)
+    return f"No {flavor}: {why.sentence({}) if why else code}"
 
 
 def _longest(offer: Offer, command: base.Command) -> str:

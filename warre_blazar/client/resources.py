@@ -22,8 +22,8 @@ from warre_blazar.client.types import (
     Access,
     AuditFinding,
     AuditReport,
+    Availability,
     Flavor,
-    FreeParts,
     Host,
     Limits,
     Messages,
@@ -41,7 +41,6 @@ from warre_blazar.client.types import (
 SpanList = list[Span]
 FlavorList = list[Flavor]
 LimitsList = list[Limits]
-FreePartsList = list[FreeParts]
 
 
 class Flavors(Editable[Flavor]):
@@ -267,17 +266,18 @@ class Offerings(Collection):
         by: str = "day",
         count: int = 1,
         **choice: str | None,
-    ) -> FreePartsList:
+    ) -> Availability:
         """Return how many instances of flavors are free, by day or hour.
 
         :param start: the start of the first day or hour. Default: now.
         :param end: the end. Default: 14 days after the start.
         :param by: ``day`` or ``hour``.
-        :param count: leave out flavors of which so many are never free.
+        :param count: flavors of which so many are never free are missing.
         """
         query = query_of(**{"from": start, "to": end}, by=by, count=count, **choice)
-        answer = self._transport.request_document("GET", "/availability", query=query)
-        return [FreeParts.of(each) for each in answer["results"]]
+        return Availability.of(
+            self._transport.request_document("GET", "/availability", query=query)
+        )
 
 
 class ProjectLimits(Collection):

@@ -16,6 +16,11 @@ Document = dict[str, Any]
 _time: Any = Time()
 
 
+def _moment(document: Document, name: str) -> Any:
+    """A moment in a document. None: it isn't there."""
+    return _time.from_json(document[name]) if document.get(name) else None
+
+
 class Value(Resource):
     """The base class of the resources. Fields that an answer doesn't have are at their defaults.
 
@@ -180,6 +185,9 @@ class DryRun:
     quota: Document | None = None
     #: The first start, from the wanted one on, at which the wanted length and count can be booked.
     next_start: datetime.datetime | None = None
+    #: The first start, from the wanted one on, that a wait could get. None: a wait is never served,
+    #: or gets ``next_start`` at best.
+    wait_start: datetime.datetime | None = None
     #: For how many hours the wanted count can be booked from the wanted start on.
     longest_hours: float = 0
     #: The largest number of instances that can be booked for the wanted time.
@@ -197,8 +205,8 @@ class DryRun:
         """Make a dry run from the API's document."""
         names = {field.name for field in dataclasses.fields(cls)} & document.keys()
         values = {name: document[name] for name in names}
-        for name in ("start", "end", "next_start"):
-            values[name] = _time.from_json(document[name]) if document.get(name) else None
+        for name in ("start", "end", "next_start", "wait_start"):
+            values[name] = _moment(document, name)
         for name in ("refusals", "warnings"):
             values[name] = tuple(Reason.of(each) for each in document.get(name, ()))
         return cls(**{**values, "document": document})
@@ -216,16 +224,19 @@ class Alternatives:
     most_instances: int
     #: The category of the flavor that was asked for.
     category: str | None = None
+    #: The first start, from the wanted one on, that a wait could get. None: a wait is never served,
+    #: or gets ``next_start`` at best.
+    wait_start: datetime.datetime | None = None
 
     @classmethod
     def of(cls, detail: Document) -> Self:
         """Make it from the ``detail`` of the API's error."""
-        start = detail["next_start"]
         return cls(
-            start and _time.from_json(start),
+            _moment(detail, "next_start"),
             detail["longest_hours"],
             detail["most_instances"],
             detail.get("category"),
+            _moment(detail, "wait_start"),
         )
 
 
@@ -306,13 +317,16 @@ class Missing:
     reason: str
     fewer_instances: Offer | None
     fewer_hours: Offer | None
+    #: The first start that a wait could get. None: none is ever served.
+    wait_start: datetime.datetime | None = None
 
     @classmethod
     def of(cls, document: Document) -> Self:
         """Make it from the API's document."""
         less = (document["fewer_instances"], document["fewer_hours"])
-        offers = [each and Offer.of(each) for each in less]
-        return cls(FlavorSize.of(document["flavor"]), document["reason"], *offers)
+        fewer, shorter = (each and Offer.of(each) for each in less)
+        flavor, wait_start = FlavorSize.of(document["flavor"]), _moment(document, "wait_start")
+        return cls(flavor, document["reason"], fewer, shorter, wait_start)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -349,6 +363,22 @@ class FreeParts:
         """Make it from the API's document."""
         free = tuple((Span.of(part), part["instances"]) for part in document["free"])
         return cls(FlavorSize.of(document["flavor"]), free)
+
+
+@dataclasses.dataclass(frozen=True)
+class Availability:
+    """How many instances of many flavors are free, and why of others none are."""
+
+    flavors: tuple[FreeParts, ...]
+    missing: tuple[Missing, ...]
+
+    @classmethod
+    def of(cls, document: Document) -> Self:
+        """Make it from the API's document."""
+        return cls(
+            tuple(FreeParts.of(each) for each in document["results"]),
+            tuple(Missing.of(each) for each in document.get("missing", ())),
+        )
 
 
 class Window(Value, others.WindowFields):

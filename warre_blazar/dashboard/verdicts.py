@@ -7,18 +7,16 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from warre_blazar import texts
 from warre_blazar.client import DryRun
-from warre_blazar.dashboard import moments
+from warre_blazar.dashboard import connection, moments
 from warre_blazar.dashboard.templatetags.flavor_reservations import hours
 
-#: The codes of refusals that pass when somebody else gives something back or time goes by.
-_PASSING = frozenset({"slots_exhausted", "hosts_exhausted", "maintenance", "quota_exceeded"})
 
-
-def may_pass(foreseen: DryRun) -> bool:
-    """Whether a booking is refused only for reasons that can pass."""
-    codes = {reason.code for reason in foreseen.refusals}
-    return bool(codes) and codes <= _PASSING
+def brief(code: str) -> str:
+    """Return a clause that says why nothing can be booked, from the code of a refusal."""
+    entry = texts.BRIEF.get(code)
+    return (entry.sentence({}, connection.READER) if entry else "") or code
 
 
 def of(foreseen: DryRun) -> dict[str, Any]:

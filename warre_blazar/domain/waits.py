@@ -11,6 +11,7 @@ from warre_blazar.domain.booking import constraints, verdict
 from warre_blazar.domain.booking.constraints import Case, Search
 from warre_blazar.domain.booking.labels import NO_LABELS, Labels
 from warre_blazar.domain.flavors.flavor import Flavor
+from warre_blazar.domain.slots.free_time import Supply
 from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import exceptions
 
@@ -149,31 +150,31 @@ def check_times(wait: Wait) -> None:
         raise exceptions.InvalidField("to", texts.expected.HOURS_AFTER(other="now"))
 
 
-def check_flavors(wait: Wait, offered: Sequence[Flavor], *, any_length: bool = False) -> None:
+def check_flavors(
+    wait: Wait, offered: Sequence[Flavor], everything: Supply, *, any_length: bool = False
+) -> None:
     """Refuse a wait if none of its flavors can be booked like that, however much room there is.
 
-    What other bookings, windows, hosts and quotas leave may change while the wait is in line. So
-    nothing of that is looked at.
+    What other bookings, windows and quotas leave may change while the wait is in line, and closed
+    hosts may be opened. So nothing of that is looked at.
 
     :param offered: the flavors that would do, and that the project may see. One at least.
+    :param everything: all hosts, also closed ones, as if nothing was booked on them.
     :param any_length: whether the project may book for longer than ``max_length_hours``.
     :raises WarreError: what a booking would be refused with.
     """
-    found = [_refusal(wait, flavor, any_length) for flavor in offered]
+    found = [_refusal(wait, flavor, everything, any_length) for flavor in offered]
     if all(found):
         raise next(refusal for refusal in found if refusal)
 
 
-def _refusal(wait: Wait, flavor: Flavor, any_length: bool) -> exceptions.WarreError | None:
+def _refusal(
+    wait: Wait, flavor: Flavor, everything: Supply, any_length: bool
+) -> exceptions.WarreError | None:
     # The later the wait is served, the later its reservation may end.
     case = Case(flavor, wait.created_at, any_length=any_length, until=wait.expires_at)
-    rules = [
-        *constraints.access(case),
-        constraints.past(wait.created_at),
-        *constraints.terms(case),
-        *constraints.of_project(flavor, ()),
-        constraints.slots(flavor, (), times.NO_TIME),
-    ]
+    rooms = everything.rooms(flavor.shape, wait.project_id)
+    rules = constraints.alone(case, rooms, wait.affinity)
     search = Search(wait.instance_count, wait.length, wait.window)
     blamed = verdict.find(rules, search).blamed
     return blamed.error(wait.window, wait.instance_count) if blamed else None

@@ -206,6 +206,7 @@ def foreseen(*refusals: tuple[str, str, dict[str, Any]], **values: Any) -> Answe
         cost=Amount(1, 2),
         standing=None,
         next_start=None,
+        wait_start=None,
         longest=datetime.timedelta(0),
         most=0,
     )

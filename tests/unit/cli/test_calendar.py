@@ -21,6 +21,7 @@ from tests.fakes.service import Answer, Request
 from tests.unit.cli.conftest import Run
 from tests.unit.cli.fake_api import FLAVOR, RESERVATION, Api, flavor, listing, reservation
 from tests.unit.client.test_resources import WINDOW
+from warre_blazar import texts
 from warre_blazar.cli import (
     bookings_chart,
     calendar,
@@ -316,16 +317,23 @@ def test_any_name_survives_the_export(name: str) -> None:
     assert FLAVOR.name not in text
 
 
-def test_inactive_flavor_is_shown_as_closed(api: Api, run: Run) -> None:
+@pytest.mark.parametrize("words", [(), ("-f", "json")])
+def test_calendar_says_why_a_flavor_is_never_free(
+    api: Api, run: Run, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]
+) -> None:
+    why = {"code": "no_host_matches", "message": "No", "detail": {}}
     api.answers |= {
-        "GET /v2/flavors/gpu": Answer(200, flavor(active=False)),
-        f"GET /v2/flavors/{FLAVOR.id}/freeslots": Answer(200, []),
+        "GET /v2/flavors/gpu": Answer(200, flavor()),
+        f"GET /v2/flavors/{FLAVOR.id}/freeslots": [
+            Answer(200, []),
+            Answer(200, {"results": [], "reason": why}),
+        ],
         "GET /v2/reservations": listing(),
         "GET /v2/maintenancewindows": listing(),
     }
-    chart = run(calendar.ShowCalendar, "gpu", "--days", "3")
-    assert "gpu.large (inactive)" in chart
-    assert "0/" in chart
+    run(calendar.ShowCalendar, "gpu", "--days", "3", *words)
+    said = texts.BRIEF["no_host_matches"].sentence({})
+    assert f"No gpu.large: {said}" in capsys.readouterr().err
 
 
 def test_calendar_of_a_category(api: Api, run_json: Callable[..., Any]) -> None:

@@ -10,6 +10,7 @@ import pytest
 from tests.fakes.service import Answer
 from tests.unit.cli.conftest import Run
 from tests.unit.cli.fake_api import FLAVOR, Api, error, flavor, listing, reservation
+from warre_blazar import texts
 from warre_blazar.api import views
 from warre_blazar.cli import base, offers, reservations
 from warre_blazar.cli.failure import Failure
@@ -125,10 +126,15 @@ def test_sizes_leave_out_smaller_flavors(api: Api, run_json: Callable[..., Any])
     assert [request.query["limit"] for request in api.seen] == [str(2**31 - 1)] * 2
 
 
-def test_availability_has_a_row_for_each_day(api: Api, run_json: Callable[..., Any]) -> None:
+def test_availability_has_a_row_for_each_day_and_says_what_is_missing(
+    api: Api, run_json: Callable[..., Any], capsys: pytest.CaptureFixture[str]
+) -> None:
     days = FreeInstances(FLAVOR, [(offer(1).span, 2), (offer(2).span, 0)])
-    api.answers["GET /v2/availability"] = Answer(200, views.availability([days]))
+    api.answers["GET /v2/availability"] = Answer(
+        200, views.availability([days], [NotOffered(SMALL, FULL, None, None)])
+    )
     rows = run_json(offers.ListAvailability, "--by", "day")
+    assert f"No small: {texts.BRIEF['slots_exhausted'].sentence({})}" in capsys.readouterr().err
     assert [(row["start"][:10], row["free"]) for row in rows] == [
         ("2099-12-01", 2),
         ("2099-12-02", 0),

@@ -800,7 +800,9 @@ def test_refused_dry_run_says_why_and_what_is_possible(api: Api, run: Run) -> No
 
 
 def test_refused_dry_run_says_how_to_wait_if_only_room_is_missing(api: Api, run: Run) -> None:
-    api.answers["POST /v2/reservations"] = foreseen(("slots_exhausted", "No", {}))
+    api.answers["POST /v2/reservations"] = foreseen(
+        ("slots_exhausted", "No", {}), wait_start=datetime.datetime(2026, 12, 1, 9)
+    )
     with pytest.raises(BlazarClientException, match=_ELSEWHERE):
         run(reservations.CreateReservation, "f", *_EXACT, "--dry-run")
 
@@ -824,12 +826,14 @@ def _with_instead(
     next_start: datetime.datetime | None = None,
     longest: float = 0,
     most: int = 0,
+    can_wait: bool = False,
 ) -> Answer:
     """A refusal of the API, with what could be booked instead."""
     more = {
         "next_start": next_start and f"{next_start.isoformat()}+00:00",
         "longest_hours": longest,
         "most_instances": most,
+        "wait_start": "2026-12-01T09:00:00+00:00" if can_wait else None,
         "category": "gpu",
     }
     document = {**refusal.body, "detail": {**refusal.body.get("detail", {}), **more}}
@@ -876,7 +880,8 @@ def _with_instead(
 def test_refused_booking_says_when_slots_are_free(
     api: Api, run: Run, refusal: Answer, next_start: datetime.datetime | None, said: str
 ) -> None:
-    api.answers["POST /v2/reservations"] = _with_instead(refusal, next_start)
+    can_wait = _ELSEWHERE in said
+    api.answers["POST /v2/reservations"] = _with_instead(refusal, next_start, can_wait=can_wait)
     with pytest.raises(BlazarClientException, match=said):
         run(reservations.CreateReservation, "f", *_PERIOD)
     assert [request.line for request in api.seen] == ["POST /v2/reservations"]

@@ -69,7 +69,7 @@ class AvailabilityController(base.Controller):
         window = question.window
         if (window.end - window.start) / part > _MOST_PARTS:
             raise exceptions.InvalidField("to", texts.expected.FEWER_PARTS(most=_MOST_PARTS))
-        return views.availability(availability.find(question, _choice(query), part))
+        return views.availability(*availability.find(question, _choice(query), part))
 
 
 def _question(query: dict[str, Any], length: datetime.timedelta) -> free_time.Question:

@@ -37,7 +37,7 @@ from warre_blazar.domain.timeline import Span
 LOG = logging.getLogger(__name__)
 
 
-def empty(db: Session, *, closed: bool = False) -> list[BookableHost]:
+def empty(db: Session, *, closed: bool | None = False) -> list[BookableHost]:
     """Every host that can be booked, with its maintenance windows and without what is booked on it.
 
     A host can be booked if all of this is true:
@@ -47,7 +47,7 @@ def empty(db: Session, *, closed: bool = False) -> list[BookableHost]:
     - It isn't marked as abandoned (``host_marks.abandon``).
     - It isn't marked as gone (``host_marks.lose``).
 
-    :param closed: whether to return the hosts that can't be booked instead.
+    :param closed: whether to return the hosts that can't be booked instead. None: all hosts.
 
     This takes a constant number of SQL statements. If a host's resource providers are stored, they
     say what the host has. Otherwise Blazar's own tables say what the host had when it was
@@ -143,7 +143,7 @@ def _warn(host: str, capability: str, value: str) -> None:
 _COLUMNS = tuple(column.name for column in compute_hosts.c)
 
 
-def _hosts(closed: bool) -> sa.Select[Any]:
+def _hosts(closed: bool | None) -> sa.Select[Any]:
     is_open = sa.and_(
         compute_hosts.c.reservable,
         sa.func.coalesce(host_generations.c.draining, sa.false()).is_(sa.false()),
@@ -151,15 +151,16 @@ def _hosts(closed: bool) -> sa.Select[Any]:
         sa.func.coalesce(host_generations.c.gone, sa.false()).is_(sa.false()),
     )
     generation = sa.func.coalesce(host_generations.c.generation, 0).label("generation")
-    return (
-        sa.select(compute_hosts, generation, host_providers.c.digest, host_providers.c.zone)
-        .select_from(
-            compute_hosts.outerjoin(
-                host_generations, host_generations.c.host_id == compute_hosts.c.id
-            ).outerjoin(host_providers, host_providers.c.host_id == compute_hosts.c.id)
-        )
-        .where(sa.not_(is_open) if closed else is_open)
+    every = sa.select(
+        compute_hosts, generation, host_providers.c.digest, host_providers.c.zone
+    ).select_from(
+        compute_hosts.outerjoin(
+            host_generations, host_generations.c.host_id == compute_hosts.c.id
+        ).outerjoin(host_providers, host_providers.c.host_id == compute_hosts.c.id)
     )
+    if closed is None:
+        return every
+    return every.where(sa.not_(is_open) if closed else is_open)
 
 
 #: The columns of ``domain.hosts.providers.Inventory``, in the order of its fields.

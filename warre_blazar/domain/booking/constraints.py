@@ -350,3 +350,33 @@ def slots(flavor: Flavor, held: Iterable[Claim], cleaning: datetime.timedelta) -
         return exceptions.SlotsExhausted(asked, max(flavor.slots - taken, 0), flavor.slots)
 
     return Limit(flavor.slots, held, said, cleaning)
+
+
+def alone(case: Case, rooms: Sequence[int], affinity: bool | None) -> list[Constraint]:
+    """What decides about a flavor, apart from the quota, if nothing is booked and no window closes.
+
+    :param rooms: how many instances each host that matches the flavor holds when it is empty.
+    """
+    flavor = case.flavor
+    return [
+        *access(case),
+        _empty_hosts(rooms, affinity),
+        past(case.now),
+        *terms(case),
+        *of_project(flavor, ()),
+        slots(flavor, (), times.NO_TIME),
+    ]
+
+
+def _empty_hosts(rooms: Sequence[int], affinity: bool | None) -> Limit:
+    if affinity is None:
+        most = sum(rooms)
+    else:
+        most = max(rooms, default=0) if affinity else sum(1 for room in rooms if room)
+
+    def said(_taken: int, asked: int) -> exceptions.WarreError:
+        if not most:
+            return exceptions.NoHostMatches(asked, len(rooms))
+        return exceptions.HostsExhausted(asked, most, len(rooms), affinity)
+
+    return Limit(most, (), said)

@@ -14,14 +14,14 @@ from warre_blazar.errors import exceptions
 FINAL = frozenset({"flavor_inactive", "flavor_not_accessible", "no_host_matches"})
 #: The codes of the refusals of all constraints.
 CODES = tuple(sorted(texts.BRIEF))
-#: Those that no other booking, window, host, access or quota changes.
+#: Those that remain if nothing is booked: that no other booking, window, access or quota changes.
 LASTING = tuple(
     code
     for code in CODES
     if code
     not in {
-        *("flavor_not_accessible", "gap_too_short", "hosts_exhausted", "maintenance"),
-        *("no_host_matches", "quota_exceeded", "too_early_to_extend"),
+        *("flavor_not_accessible", "gap_too_short", "maintenance"),
+        *("quota_exceeded", "too_early_to_extend"),
     }
 )
 

@@ -300,16 +300,6 @@ def use(
     return FlavorUse(timeline.peak(claims, present), timeline.peak(claims, window), time)
 
 
-def most_instances(rooms: Sequence[int], affinity: bool | None) -> int:
-    """The largest number of instances that one booking can have on a set of hosts.
-
-    :param rooms: the number of instances that fit on each host.
-    """
-    if affinity is None:
-        return sum(rooms)
-    return max(rooms, default=0) if affinity else sum(1 for room in rooms if room)
-
-
 @dataclasses.dataclass(frozen=True)
 class SlotUse:
     """How the slots of a flavor are used at a moment.

@@ -4,12 +4,13 @@ import dataclasses
 import datetime
 import functools
 import itertools
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 
 from warre_blazar import texts, times
 from warre_blazar.domain import timeline
 from warre_blazar.domain.booking import constraints, verdict
 from warre_blazar.domain.booking.constraints import Case, Constraint, QuotaLimit, Search, Times
+from warre_blazar.domain.booking.quota import Amount
 from warre_blazar.domain.booking.reservation import Reservation
 from warre_blazar.domain.flavors.devices import NO_DEVICES, Rules
 from warre_blazar.domain.flavors.flavor import Flavor, Shape
@@ -116,6 +117,10 @@ class Supply:
             group = self._groups.setdefault(tuple(host.id for host in hosts), HostGroup(hosts))
             self._matching[key] = group
         return group
+
+    def rooms(self, shape: Shape, project_id: str | None) -> list[int]:
+        """How many instances each host that matches a shape holds when it is empty."""
+        return self.matching(shape, project_id).when_empty(shape.request)
 
     @functools.cached_property
     def _tells_projects_apart(self) -> bool:
@@ -258,6 +263,30 @@ class FreeTime:
                 return exceptions.InvalidPeriod(texts.refusals.TOO_SHORT())
             blamed = found.blamed
         return blamed.error(window, question.count)
+
+    def wait_start(
+        self, wanted: Span, everything: Callable[[], Supply]
+    ) -> datetime.datetime | None:
+        """The first start, from a wanted one on, that a wait for a new booking could get.
+
+        Others may give back all that they have booked, and windows may be deleted. None: that
+        doesn't help.
+
+        :param everything: reads all hosts, also closed ones, as if nothing was booked on them.
+        """
+        question, shape = self._question, self._shape
+        length = wanted.end - wanted.start
+        ahead = min(times.WAIT_LENGTH, datetime.datetime.max - wanted.start)
+        window = Span(wanted.start, wanted.start + ahead)
+        case = dataclasses.replace(question.case(self._flavor), until=window.end - length)
+        quota = [dataclasses.replace(self._quota, used=Amount())] if self._quota else []
+        for read in (lambda: self._supply, everything):
+            rooms = read().rooms(shape, question.project_id)
+            rules = [*constraints.alone(case, rooms, question.affinity), *quota]
+            found = verdict.find(rules, Search(question.count, length, window))
+            if (first := found.first(wanted)) is not None:
+                return first
+        return None
 
     @functools.cached_property
     def _hosts_constraint(self) -> "_Hosts":

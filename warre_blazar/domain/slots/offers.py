@@ -3,6 +3,7 @@
 import dataclasses
 import datetime
 import functools
+from collections.abc import Callable
 
 from warre_blazar import times
 from warre_blazar.domain.booking.constraints import QuotaLimit
@@ -41,24 +42,30 @@ class NotOffered:
     fewer_instances: FlavorOffer | None
     #: The first offer for a shorter time, of at least an hour.
     fewer_hours: FlavorOffer | None
+    #: The first start that a wait could get. None: a wait is never served.
+    wait_start: datetime.datetime | None = None
 
 
 class OfferSearch:
     """A search for offers of one flavor, from what is booked."""
 
     def __init__(
-        self, flavor: Flavor, question: Question, supply: Supply, quota: QuotaLimit | None
+        self,
+        flavor: Flavor,
+        question: Question,
+        supply: Supply,
+        quota: QuotaLimit | None = None,
     ) -> None:
         """
         :param question: ``least`` is the length of the booking.
         :param quota: the project's limits. None: they are of no matter.
         """
         self._flavor, self._question = flavor, question
-        self._free = FreeTime(flavor, question, supply, quota)
+        self.free = FreeTime(flavor, question, supply, quota)
 
     @functools.cached_property
     def _found(self) -> FoundTimes:
-        return self._free.find()
+        return self.free.find()
 
     def offers(self) -> list[FlavorOffer]:
         """All offers, sorted by start.
@@ -68,11 +75,16 @@ class OfferSearch:
         """
         return self._offers(self._found, self._question.count)
 
-    def missing(self) -> NotOffered:
-        """Why there are no offers, and what could be booked with less."""
+    def missing(self, everything: Callable[[], Supply]) -> NotOffered:
+        """Why there are no offers, and what could be booked with less.
+
+        :param everything: as for ``FreeTime.wait_start``.
+        """
         assert self._found.blamed is not None
-        why = self._free.why(self._found.blamed)
-        return NotOffered(self._flavor, why, self._fewer(), self._shorter())
+        why = self.free.why(self._found.blamed)
+        start = self._question.future.start
+        waited = self.free.wait_start(Span(start, start + self._question.least), everything)
+        return NotOffered(self._flavor, why, self._fewer(), self._shorter(), waited)
 
     def _offers(self, found: FoundTimes, count: int) -> list[FlavorOffer]:
         return [FlavorOffer(self._flavor, span, count) for span in found.longest()]
@@ -82,7 +94,7 @@ class OfferSearch:
         least, most, best = 1, self._question.count - 1, None
         while least <= most:
             middle = (least + most + 1) // 2
-            found = self._offers(self._free.find(count=middle), middle)
+            found = self._offers(self.free.find(count=middle), middle)
             if found:
                 best, least = found[0], middle + 1
             else:
@@ -92,5 +104,5 @@ class OfferSearch:
     def _shorter(self) -> FlavorOffer | None:
         if self._question.least <= times.SHORTEST_OFFER:
             return None
-        found = self._free.find(least=times.SHORTEST_OFFER)
+        found = self.free.find(least=times.SHORTEST_OFFER)
         return next(iter(self._offers(found, self._question.count)), None)

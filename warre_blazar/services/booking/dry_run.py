@@ -25,7 +25,7 @@ from warre_blazar.services.booking import admission, finding_room
 from warre_blazar.services.booking.admission import BookingDecision
 from warre_blazar.services.booking.change_decision import ChangeDecision
 from warre_blazar.services.booking.quotas import QuotaStanding
-from warre_blazar.services.slots import free_slots
+from warre_blazar.services.slots import free_slots, supply
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,6 +50,9 @@ class Foreseen:
     #: The first start, from the wanted one on, at which the wanted length and count fit. None:
     #: there is none within a year.
     next_start: datetime.datetime | None
+    #: The first start of a refused booking, from the wanted one on, that a wait could get. None: a
+    #: wait is never served, or gets ``next_start`` at best.
+    wait_start: datetime.datetime | None
     #: The longest time for which the wanted count can be had from the wanted start on.
     longest: datetime.timedelta
     #: The most instances that can be had for the wanted time.
@@ -62,6 +65,7 @@ class Foreseen:
         first.detail = {
             **first.detail,
             "next_start": Time().to_json(self.next_start),
+            "wait_start": Time().to_json(self.wait_start),
             "longest_hours": self.longest / times.HOUR,
             "most_instances": self.most,
             "category": self.flavor.texts.get("category"),
@@ -158,7 +162,11 @@ def _foreseen(case: _Decided, conditions: BookingConditions, now: datetime.datet
     free = _free(case, conditions, now)
     found = free.find()
     wanted = case.span
-    has_next = case.is_of_booking and wanted.start < wanted.end
+    next_start = wait_start = None
+    if case.is_of_booking and wanted.start < wanted.end:
+        next_start = found.first(wanted)
+        if case.refusals and case.own is None:
+            wait_start = free.wait_start(wanted, supply.read_everything_empty)
     return Foreseen(
         flavor=case.flavor,
         span=case.span,
@@ -171,7 +179,8 @@ def _foreseen(case: _Decided, conditions: BookingConditions, now: datetime.datet
         refusals=verdict.helpful(case.refusals),
         cost=case.cost,
         standing=case.standing,
-        next_start=found.first(wanted) if has_next else None,
+        next_start=next_start,
+        wait_start=None if wait_start == next_start else wait_start,
         longest=found.reach(wanted.start) - wanted.start,
         most=case.most if case.is_of_booking else 0,
     )

@@ -2,11 +2,13 @@
 
 import dataclasses
 import datetime
+import functools
 from collections.abc import Iterator, Sequence
 
 from warre_blazar.db import session
 from warre_blazar.domain.flavors.flavor import Flavor
-from warre_blazar.domain.slots.free_time import FreeTime, Question
+from warre_blazar.domain.slots.free_time import Question
+from warre_blazar.domain.slots.offers import NotOffered, OfferSearch
 from warre_blazar.domain.timeline import Span
 from warre_blazar.services import searches
 from warre_blazar.services.hosts import new_hosts
@@ -24,15 +26,17 @@ class FreeInstances:
 
 
 @searches.uncollected()
-def find(question: Question, choice: FlavorChoice, part: datetime.timedelta) -> list[FreeInstances]:
+def find(
+    question: Question, choice: FlavorChoice, part: datetime.timedelta
+) -> tuple[list[FreeInstances], list[NotOffered]]:
     """Count how many instances are free of the flavors that a project may book.
 
-    Flavors of which ``question.count`` instances are free in no part are left out. The result is
-    sorted by the name of the flavor. The number of SQL statements is the same for any number of
-    flavors, hosts and reservations.
+    The number of SQL statements is the same for any number of flavors, hosts and reservations.
 
     :param part: the length of the parts. They are counted from the start of ``question.window``.
         What has passed of them is left out.
+    :returns: the flavors of which ``question.count`` instances are free at any time, and the
+        others. Both are sorted by the name of the flavor.
     :raises FlavorNotFound, FlavorAmbiguous:
     """
     new_hosts.read()
@@ -42,13 +46,16 @@ def find(question: Question, choice: FlavorChoice, part: datetime.timedelta) -> 
     # How long a booking can be doesn't matter, only how many instances are free.
     question = dataclasses.replace(question, any_length=True)
     parts = list(_parts(question, part))
-    found = []
+    found, missing = [], []
+    everything = functools.cache(supply.read_everything_empty)
     for flavor in chosen:
-        free = FreeTime(flavor, question, read)
-        counted = FreeInstances(flavor, [(span, free.most(span)) for span in parts])
-        if any(count >= question.count for _, count in counted.parts):
+        search = OfferSearch(flavor, question, read)
+        counted = FreeInstances(flavor, [(span, search.free.most(span)) for span in parts])
+        if any(count >= question.count for _, count in counted.parts) or search.offers():
             found.append(counted)
-    return found
+        else:
+            missing.append(search.missing(everything))
+    return found, missing
 
 
 def _parts(question: Question, part: datetime.timedelta) -> Iterator[Span]:

@@ -4,6 +4,7 @@ The number of SQL statements is the same for any number of flavors, hosts and re
 """
 
 import dataclasses
+import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -71,6 +72,7 @@ def find(question: Question, choice: FlavorChoice, rule: Rule, limit: int | None
         read = supply.of_flavors(db, listed, question, question.future)
     found: list[FlavorOffer] = []
     missing, longest = [], []
+    everything = functools.cache(supply.read_everything_empty)
     for flavor in listed:
         search = offers.OfferSearch(flavor, question, read, quota)
         of_flavor = search.offers()
@@ -78,7 +80,7 @@ def find(question: Question, choice: FlavorChoice, rule: Rule, limit: int | None
         if of_flavor:
             longest.append(max(of_flavor, key=lambda offer: offer.longest))
         else:
-            missing.append(search.missing())
+            missing.append(search.missing(everything))
     found.sort(key=lambda offer: (offer.span.start, offer.flavor.name, offer.flavor.id))
     return Found(found[:limit], len(found), missing, longest)
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from sqlalchemy.orm import Session
 
 from warre_blazar import times
-from warre_blazar.db import maintenance
+from warre_blazar.db import maintenance, session
 from warre_blazar.db.booking import booking_terms
 from warre_blazar.db.hosts import allocations, reservable_hosts
 from warre_blazar.domain.booking import constraints
@@ -81,6 +81,17 @@ def _with_vacating(
         making_room.room(db, found, question.moves, own),
         unread=_unread(found),
     )
+
+
+def everything_empty(db: Session) -> Supply:
+    """All hosts, also closed ones, as if nothing was booked on them."""
+    return Supply(reservable_hosts.empty(db, closed=None), {}, {})
+
+
+def read_everything_empty() -> Supply:
+    """The same, in a transaction of its own."""
+    with session.reader() as db:
+        return everything_empty(db)
 
 
 def no_host_matches(

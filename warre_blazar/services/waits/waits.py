@@ -15,6 +15,7 @@ from warre_blazar.domain.flavors.flavor import Flavor
 from warre_blazar.domain.waits import Wait, WaitState
 from warre_blazar.errors import exceptions
 from warre_blazar.services.booking import lookup
+from warre_blazar.services.slots import supply
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,7 +38,8 @@ def create(wait: Wait, most: int, any_length: frozenset[str]) -> WaitStatus:
     :param most: the largest number of waits that a project has.
     :param any_length: projects that may book any flavor for longer than its max_length_hours.
     :raises InvalidField: the times of the wait don't fit together.
-    :raises FlavorNotBookable, SlotsExhausted, InvalidPeriod: no booking could ever fulfill it.
+    :raises FlavorNotBookable, NoHostMatches, HostsExhausted, SlotsExhausted, InvalidPeriod: no
+        booking could ever fulfill it.
     :raises FlavorNotFound, FlavorAmbiguous, TooManyWaits:
     """
     _check(wait)
@@ -83,7 +85,8 @@ def _checked(db: Session, wait: Wait, most: int, is_exempt: bool) -> Wait:
     :raises WarreError: as for ``create``.
     """
     wait, offered = _with_flavor(db, wait)
-    rules.check_flavors(wait, offered, any_length=is_exempt)
+    everything = supply.everything_empty(db)
+    rules.check_flavors(wait, offered, everything, any_length=is_exempt)
     if waits.count_open(db, wait.project_id) >= most:
         raise exceptions.TooManyWaits(most)
     return wait

@@ -14,7 +14,7 @@ from warre_blazar.domain.flavors.flavor import Flavor, Shape
 from warre_blazar.domain.hosts.bookable_host import BookableHost
 from warre_blazar.domain.hosts.holdings import Holding
 from warre_blazar.domain.hosts.providers import Inventory
-from warre_blazar.domain.slots.free_time import FreeTime, Question, Supply
+from warre_blazar.domain.slots.free_time import NOTHING, FreeTime, Question, Supply
 from warre_blazar.domain.slots.offers import OfferSearch
 from warre_blazar.domain.timeline import Claim, Span
 
@@ -203,7 +203,7 @@ def test_what_is_missing_could_be_booked_with_less(world: World):
     found, _ = search(world)
     if found.offers():
         return
-    missing = found.missing()
+    missing = found.missing(lambda: NOTHING)
     smaller = [n for n in range(1, world.count) if expected(world, n, world.least)]
     if smaller:
         start, end = expected(world, max(smaller), world.least)[0]
@@ -260,4 +260,4 @@ def test_reason_is_the_code_of_the_refusal(changes: dict[str, Any], code: str):
     plain = World([3], 3, [], [], (None, None), HORIZON, 0, 1, 1, None, None)
     found, _ = search(dataclasses.replace(plain, **changes))
     assert found.offers() == []
-    assert found.missing().why.code == code
+    assert found.missing(lambda: NOTHING).why.code == code

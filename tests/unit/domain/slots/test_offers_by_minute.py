@@ -17,7 +17,7 @@ from warre_blazar.domain.flavors.flavor import Flavor, Shape
 from warre_blazar.domain.hosts.bookable_host import BookableHost
 from warre_blazar.domain.hosts.holdings import Holding
 from warre_blazar.domain.hosts.providers import Inventory
-from warre_blazar.domain.slots.free_time import Question, Supply
+from warre_blazar.domain.slots.free_time import NOTHING, Question, Supply
 from warre_blazar.domain.slots.offers import OfferSearch
 from warre_blazar.domain.timeline import Claim, Span
 
@@ -263,7 +263,7 @@ def test_without_the_named_reason_there_would_be_an_offer(world: World):
     looked = search(world)
     if looked.offers():
         return
-    code = looked.missing().why.code
+    code = looked.missing(lambda: NOTHING).why.code
     relieved = {
         "quota_exceeded": {"hours_left": None, "reservations_left": None},
         "maintenance": {"closed": []},
@@ -277,4 +277,4 @@ def test_without_the_named_reason_there_would_be_an_offer(world: World):
         return
     # Other reasons may be there too. They are named only once this one is gone.
     better = search(dataclasses.replace(world, **relieved))
-    assert better.offers() or better.missing().why.code != code
+    assert better.offers() or better.missing(lambda: NOTHING).why.code != code

@@ -108,20 +108,25 @@ class BookPage(pages.CheckedFormView):
         for text, change in verdicts.instead(foreseen, wanted["start"], form.cleaned_data):
             values = {name: value for name, value in {**given, **change}.items() if value}
             found.append((text, f"?{urlencode(values)}"))
-        if verdicts.may_pass(foreseen) and self.may("warre:wait:create"):
-            found += self._waits(form, wanted["end"])
+        if foreseen.wait_start and self.may("warre:wait:create"):
+            found += self._waits(form, wanted, foreseen.wait_start)
         return found
 
-    def _waits(self, form: BookForm, end: datetime.datetime) -> list[Any]:
-        """What can be waited for in place of what was refused: texts, and addresses of the form."""
+    def _waits(
+        self, form: BookForm, wanted: dict[str, Any], wait_start: datetime.datetime
+    ) -> list[Any]:
+        """What can be waited for in place of what was refused: texts, and addresses of the form.
+
+        :param wait_start: the first start that a wait could get.
+        """
         given = form.cleaned_data
         names = ("hours", "count", *fields.BookingForm.base_fields)
         same = {name: given[name] for name in names if name in given}
         same["earliest"] = given["start"]
         later = (_("Wait for the next time with room"), waiting.address(self.flavor.id, **same))
-        if given["start"] is None:
+        if given["start"] is None or wait_start > wanted["start"]:
             return [later]
-        exact = waiting.address(self.flavor.id, **same, latest=end)
+        exact = waiting.address(self.flavor.id, **same, latest=wanted["end"])
         return [(_("Wait for exactly this time, in case somebody gives it back"), exact), later]
 
     def _others(self, form: BookForm) -> list[Any]:

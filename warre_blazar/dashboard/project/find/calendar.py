@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 from django.utils import formats, timezone
 from django.utils.translation import gettext as _
 
-from warre_blazar.client import FlavorName, FreeParts, Span
+from warre_blazar.client import Availability, FlavorName, Span
 from warre_blazar.client.types import FlavorSize
+from warre_blazar.dashboard import verdicts
 
 #: Leads from a flavor and a day or hour to where a click goes.
 Address = Callable[[FlavorName, Span], str]
@@ -34,6 +35,8 @@ class FlavorRow:
 
     flavor: FlavorSize
     cells: Sequence[Cell]
+    #: Why the flavor can't be booked, in place of the cells.
+    reason: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,16 +56,16 @@ class Calendar:
     rows: Sequence[FlavorRow]
 
 
-def of(found: Sequence[FreeParts], count: int, by: str, address: Address) -> Calendar:
+def of(found: Availability, count: int, by: str, address: Address) -> Calendar:
     """Make a calendar of what the API says is free.
 
     :param count: how many instances the user wants.
     :param by: ``day`` or ``hour``.
     """
-    spans = [span for span, _free in found[0].free] if found else []
+    spans = [span for span, _free in found.flavors[0].free] if found.flavors else []
     heads = [_head(span, by) for span in spans]
-    rows = []
-    for each in found:
+    rows = [FlavorRow(each.flavor, (), verdicts.brief(each.reason)) for each in found.missing]
+    for each in found.flavors:
         name = each.flavor.name
         cells = [
             Cell(
@@ -76,7 +79,7 @@ def of(found: Sequence[FreeParts], count: int, by: str, address: Address) -> Cal
             for head, (span, free) in zip(heads, each.free, strict=True)
         ]
         rows.append(FlavorRow(each.flavor, cells))
-    return Calendar(heads, rows)
+    return Calendar(heads, sorted(rows, key=lambda row: row.flavor.name))
 
 
 def _level(free: int, slots: int) -> int:

@@ -10,9 +10,8 @@ from django.utils.http import url_has_allowed_host_and_scheme, urlencode
 from django.utils.translation import gettext_lazy as _
 from horizon.utils import functions as horizon_functions
 
-from warre_blazar import texts
 from warre_blazar.client import FlavorName, Missing, Offer, Span
-from warre_blazar.dashboard import addresses, connection, moments, pages
+from warre_blazar.dashboard import addresses, moments, pages, verdicts
 from warre_blazar.dashboard import forms as fields
 from warre_blazar.dashboard.project.find import calendar
 from warre_blazar.dashboard.project.waits import waiting
@@ -79,13 +78,14 @@ class FindPage(pages.PageView):
             **choice,
         )
         address = _booking(wanted, now) if day else _hours(wanted)
+        can_wait = offers.offers or any(each.wait_start for each in offers.missing)
         return {
             "day": day,
             "calendar": calendar.of(found, wanted["count"], by, address),
             "offers": [(each, offer_address(each, wanted, now)) for each in offers.offers],
             "more": offers.total - len(offers.offers),
             "missing": [_less(each, wanted, start, now) for each in offers.missing],
-            "wait": waiting.address(**_wish(wanted, start), category=wanted["category"]),
+            "wait": can_wait and waiting.address(**_wish(wanted, start), **choice),
             "may_wait": self.may("warre:wait:create"),
         }
 
@@ -167,27 +167,16 @@ def offer_address(offer: Offer, wanted: dict[str, Any], now: datetime.datetime) 
     return book(offer.flavor.id, start, hours, offer.instance_count)
 
 
-#: The reasons that pass when somebody else gives something back or time goes by.
-_PASSING = frozenset(
-    {
-        *("slots_exhausted", "hosts_exhausted", "maintenance", "quota_exceeded"),
-        *("too_many_instances", "gap_too_short"),
-    }
-)
-
-
 def _less(
     missing: Missing, wanted: dict[str, Any], start: datetime.datetime, now: datetime.datetime
 ) -> dict[str, Any]:
     """A flavor without an offer: why, and what could be booked with less, or waited for."""
-    why = texts.BRIEF.get(missing.reason)
-    reason = why.sentence({}, connection.READER) if why else ""
     less = [offer for offer in (missing.fewer_instances, missing.fewer_hours) if offer]
     return {
         "flavor": missing.flavor,
-        "reason": reason or missing.reason,
+        "reason": verdicts.brief(missing.reason),
         "less": [(offer, offer_address(offer, wanted, now)) for offer in less],
         "wait": waiting.address(missing.flavor.id, **_wish(wanted, start))
-        if missing.reason in _PASSING
+        if missing.wait_start
         else None,
     }

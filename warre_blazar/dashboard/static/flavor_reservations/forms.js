@@ -137,7 +137,7 @@
   document.querySelectorAll(".calendar").forEach(function (table) {
     var rows = Array.from(table.tBodies[0].rows, function (row) {
       return Array.from(row.querySelectorAll("td a"));
-    });
+    }).filter(function (row) { return row.length; });
     rows.flat().forEach(function (cell, number) { cell.tabIndex = number ? -1 : 0; });
     table.addEventListener("keydown", function (event) {
       var row = rows.findIndex(function (each) { return each.includes(event.target); });
