@@ -19,7 +19,7 @@ TOOLS = {
     "OpenStack-Ansible": "openstack-ansible",
     "OpenStack-Helm": "openstack-helm",
 }
-FILES = sorted(path for path in CONTRIB.rglob("*") if path.is_file())
+FILES = sorted(path for t in TOOLS.values() for path in (CONTRIB / t).rglob("*") if path.is_file())
 YAML = [path for path in FILES if path.suffix in (".yml", ".yaml")]
 PLUGIN = "flavor.slot.plugin"
 

@@ -1,0 +1,70 @@
+"""The whole site over HTTP, for programs that run in processes of their own."""
+
+import contextlib
+import datetime
+import os
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+from wsgiref import simple_server
+
+from devcloud_lib import programs
+
+from tests.unit.api.site import Site
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+
+
+class _Quiet(simple_server.WSGIRequestHandler):
+    def log_message(self, *_: Any) -> None:
+        """Say nothing of each request."""
+
+
+class ServedSite(Site):
+    """The site, whose endpoint Keystone's catalog has.
+
+    :ivar requests: the requests that came, such as ``GET /v2/flavors``.
+    :ivar before: is called with each of them before it is executed.
+    """
+
+    url = ""
+
+    @contextlib.contextmanager
+    def served(self) -> Iterator[None]:
+        """Serve requests, one after the other."""
+        self.be_idle()
+        with simple_server.make_server(
+            "127.0.0.1", 0, self._handle, handler_class=_Quiet
+        ) as server:
+            thread = threading.Thread(target=server.serve_forever, args=(0.02,))
+            thread.start()
+            self.url = f"http://127.0.0.1:{server.server_port}"
+            yield
+            server.shutdown()
+            thread.join()
+
+    def be_idle(self) -> None:
+        """Forget the requests, and do nothing before further ones."""
+        self.requests: list[str] = []
+        self.before: Callable[[str], None] = lambda _: None
+        self.cloud.keystone.endpoints["reservation"] = f"{self.url}/v1"
+
+    def _handle(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+        line = f"{environ['REQUEST_METHOD']} {environ['PATH_INFO']}"
+        self.requests.append(line)
+        self.before(line)
+        return self.app(environ, start_response)
+
+    def go_to(self, now: datetime.datetime) -> None:
+        """Let a time come, and do what the manager does then."""
+        self.set_time(now)
+        self.execute()
+        self.run_events()
+
+
+def program(name: str) -> str:
+    """The path of a program of the environment."""
+    if programs.VARIABLE not in os.environ:
+        raise RuntimeError("run these tests by 'tools/test programs', which makes what they need")
+    return str(Path(os.environ[programs.VARIABLE]) / "bin" / name)
