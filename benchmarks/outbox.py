@@ -145,17 +145,16 @@ class Site:
                 booking=booking,
                 recurrence=rule,
                 all_or_none=False,
-                planned=0,
-                tried=0,
                 status=SeriesStatus.BOOKING,
                 work_id=uuidutils.generate_uuid(),
                 ends_running=False,
                 created_at=world.NOW,
-            )
+            ),
+            [world.hours(24 * day, 24 * day + 1) for day in range(LESSONS)],
         )
         for _ in range(LESSONS):
             self.book(SeriesWork(series.id, series.work_id))
-        progress.finish(progress.tries(series, LESSONS))
+        progress.finish(progress.tries(series))
 
     def let_wait(self, bookings: int) -> None:
         """Write what bookings write, so that it waits to be told: copies of one booking's entries.

@@ -28,6 +28,9 @@ TIMES = [
 ]
 
 
+FITS = Answer(200, {"bookable": True, "occurrences": TIMES, "refused": []})
+
+
 @pytest.fixture(autouse=True)
 def answers(api: Api) -> None:
     api.answers["GET /v2/series"] = listing(series())
@@ -65,7 +68,38 @@ def test_series_shows_its_reservations_and_how_many_are_missing(member: Visitor)
     page = member.sees(ONE)
     assert "2026-12-01 10:00 Europe/Berlin" in page and "FREQ=WEEKLY;COUNT=3" in page
     assert f"{ONE}drop/{FIRST}/" in page and f"{ONE}drop/{SECOND}/" in page
-    assert "1 more was planned" in page
+    assert "Planned, but not there" in page and "Flavor is not available" in page
+    assert f"{ONE}missing/" in page
+
+
+def test_what_is_missing_is_booked(member: Visitor, api: Api) -> None:
+    foreseen = {"bookable": True, "occurrences": TIMES[:1], "refused": []}
+    api.answers[f"PATCH {LINE}"] = [Answer(200, foreseen)] * 2 + [Answer(200, series(refused=[]))]
+    assert "1 reservation, which starts on Tue 2026-12-01 09:00" in member.sees(f"{ONE}missing/")
+    member.sends(f"{ONE}missing/", {"book": "1"})
+    assert [(r.query, r.body) for r in sent(api)] == [
+        ({"dry_run": "true"}, {"missing": True}),
+        ({"dry_run": "true"}, {"missing": True}),
+        ({}, {"missing": True}),
+    ]
+
+
+def test_dropped_lesson_is_not_offered_again(member: Visitor, api: Api) -> None:
+    missing = {**series()["missing"][0], "state": "dropped", "code": None, "message": None}
+    dropped = {**missing, "deleted_at": "2026-11-20T10:00:00+00:00", "deleted_by": "user-1"}
+    api.answers[f"GET {LINE}"] = Answer(200, series(missing=[dropped]))
+    page = member.sees(ONE)
+    assert "dropped, Fri 2026-11-20 10:00" in page and f"{ONE}missing/" not in page
+
+
+def test_series_that_fits_in_part_is_booked_after_a_question(member: Visitor, api: Api) -> None:
+    text = member.sends(f"{SERIES}create/", values(book="1"), 200).content.decode()
+    assert "Book 1 of 2" in text and 'name="all_but" value="1"' in text
+    assert [request.query for request in sent(api)] == [{"dry_run": "true"}]
+    foreseen = {"bookable": True, "occurrences": TIMES, "refused": [REFUSED]}
+    api.answers["POST /v2/series"] = [Answer(200, foreseen), Answer(200, series(refused=[REFUSED]))]
+    member.sends(f"{SERIES}create/", values(all_but="1"))
+    assert [request.query for request in sent(api)][1:] == [{"dry_run": "true"}, {}]
 
 
 def test_reservation_that_runs_can_not_be_dropped(member: Visitor, api: Api) -> None:
@@ -91,13 +125,13 @@ def test_typing_gets_the_answer_alone(member: Visitor) -> None:
 def test_series_is_booked_at_local_times(member: Visitor, api: Api) -> None:
     # The user's own zone doesn't matter.
     member.browser.cookies["django_timezone"] = "Asia/Tokyo"
-    api.answers["POST /v2/series"] = Answer(200, series(refused=[REFUSED]))
+    api.answers["POST /v2/series"] = [FITS, Answer(200, series(refused=[REFUSED]))]
     given = values(days=["TU", "TH"], all_or_none="on", name="course", affinity="different")
     answer = member.sends(f"{SERIES}create/", given)
     assert answer["Location"].endswith(ONE)
-    (asked,) = sent(api)
-    assert asked.query == {}
-    assert asked.body == {
+    foreseen, asked = sent(api)
+    assert (foreseen.query, asked.query) == ({"dry_run": "true"}, {})
+    assert asked.body == foreseen.body == {
         "flavor_id": FLAVOR.id,
         "start": "2026-12-01T10:00",
         "timezone": "Europe/Berlin",
@@ -127,7 +161,7 @@ def test_rule_is_made_of_the_choices(
     given: dict[str, Any], rule: str, member: Visitor, api: Api
 ) -> None:
     member.sends(f"{SERIES}create/", values(check="1", **given), 200)
-    assert sent(api)[0].body["rrule"] == rule
+    assert sent(api)[-1].body["rrule"] == rule
 
 
 def test_own_rule_has_to_be_written(member: Visitor, api: Api) -> None:
@@ -154,10 +188,10 @@ def test_series_needs_one_end(given: dict[str, str], text: str, member: Visitor,
 def test_series_ends_after_twelve_times_unless_something_else_is_said(
     member: Visitor, api: Api
 ) -> None:
-    api.answers["POST /v2/series"] = Answer(200, series(refused=[]))
+    api.answers["POST /v2/series"] = [FITS, Answer(200, series(refused=[]))]
     first = {"start": "2026-12-01T10:00", "book": "1"}
     member.sends(f"{SERIES}create/", {**filled(member.sees(f"{SERIES}create/")), **first})
-    assert sent(api)[0].body["rrule"] == "FREQ=WEEKLY;COUNT=12"
+    assert sent(api)[-1].body["rrule"] == "FREQ=WEEKLY;COUNT=12"
     said = "It has 2 reservations. The last one starts on Tue 2026-12-08 09:00."
     assert said in member.sees(ONE)
 
@@ -198,12 +232,12 @@ def test_refused_series_says_which_reservations(member: Visitor, api: Api) -> No
 
 
 def test_series_is_extended(member: Visitor, api: Api) -> None:
-    foreseen = {"bookable": True, "occurrences": TIMES, "refused": []}
-    api.answers[f"PATCH {LINE}"] = [Answer(200, foreseen), Answer(200, series(refused=[]))]
+    api.answers[f"PATCH {LINE}"] = [FITS, FITS, Answer(200, series(refused=[]))]
     assert "FREQ=WEEKLY;COUNT=3" in member.sees(f"{ONE}extend/")
     member.sends(f"{ONE}extend/", {"more": "4"})
     assert [(r.query, r.body) for r in sent(api)] == [
         ({"dry_run": "true"}, {"more": 1}),
+        ({"dry_run": "true"}, {"more": 4}),
         ({}, {"more": 4}),
     ]
 

@@ -51,6 +51,10 @@ JOIN reservations r ON r.id = a.reservation_id
 JOIN leases l ON l.id = r.lease_id
 WHERE l.start_date < w.end_date AND l.end_date > w.start_date
 """
+_SERIES = (
+    "SELECT s.id, s.status, (SELECT COUNT(*) FROM warre_series_occurrences o "
+    "WHERE o.series_id = s.id) AS planned FROM warre_series s"
+)
 _OUTBOX = (
     "SELECT d.id, d.channel, l.subject, l.kind, l.content "
     "FROM warre_deliveries d JOIN warre_log l ON l.id = d.entry_id "
@@ -88,7 +92,7 @@ class Sight:
             self.hosts: dict[str, set[str]] = {}
             for row in read(_HOSTS):
                 self.hosts.setdefault(row["reservation_id"], set()).add(row["hypervisor_hostname"])
-            self.series = read("SELECT id, status, planned FROM warre_series")
+            self.series = read(_SERIES)
             self.executions = read("SELECT lease_id, action, manager_id FROM warre_executions")
             self.waits = read("SELECT id, number, state FROM warre_waits ORDER BY number")
             self.outbox = [Note.of_row(row) for row in read(_OUTBOX)]

@@ -237,8 +237,6 @@ def _series(world: World, scene: Scene) -> str:
         booking=booking,
         recurrence=_rule(),
         all_or_none=True,
-        planned=0,
-        tried=0,
         status=SeriesStatus.BOOKING,
         work_id=uuidutils.generate_uuid(),
         ends_running=False,
@@ -253,7 +251,7 @@ def _extend_series(world: World, scene: Scene) -> str:
     item = series_steps.get(scene.series_id)
     spans = occurrences.next_spans(item, 9, 1, None)
     conditions = parts.conditions(rule=parts.QUOTA)
-    asked = occurrences.Occurrences(item, spans, conditions, item.planned)
+    asked = occurrences.Occurrences(item, spans, conditions)
     return occurrences.extend(world.caller(), asked).series.id
 
 

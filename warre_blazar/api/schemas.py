@@ -108,6 +108,11 @@ SERIES_UPDATE: Schema = {
             **Integer(1, 1000).body,
             "description": "How many further occurrences of the rule to book.",
         },
+        "missing": {
+            "enum": [True],
+            "description": "Book the occurrences that couldn't be booked before and haven't begun.",
+        },
+        "exdates": series.SeriesFields.exdates.kind.body,
         "until": {
             **series.LOCAL_TIME.body,
             "description": "Book the further occurrences that start at this local time or before.",

@@ -4,7 +4,7 @@ import datetime
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from warre_blazar import times
+from warre_blazar import texts, times
 from warre_blazar.db.records.usage import UsageFilter
 from warre_blazar.domain.audit.differences import Difference, KeptDifference, LastAudit
 from warre_blazar.domain.booking import reservation_states
@@ -19,7 +19,7 @@ from warre_blazar.domain.records.usage import Amounts, Sum
 from warre_blazar.domain.running import backing_names
 from warre_blazar.domain.running.holders import Holder, Inside
 from warre_blazar.domain.running.snapshots import NOTHING, ServerSnapshot, effective_before_end
-from warre_blazar.domain.series.series import BookedSeries
+from warre_blazar.domain.series.series import BookedSeries, PlannedOccurrence, SeriesStatus
 from warre_blazar.domain.slots.offers import FlavorOffer, NotOffered
 from warre_blazar.domain.timeline import Span
 from warre_blazar.domain.waits import WaitState
@@ -393,11 +393,15 @@ def room_taken(differences: Sequence[Difference] | None) -> list[dict[str, Any]]
 
 
 def series(
-    item: BookedSeries, its_flavor: Flavor, occurrences: Sequence[Reservation] | None = None
+    item: BookedSeries,
+    its_flavor: Flavor,
+    occurrences: Sequence[Reservation] | None = None,
+    planned: Sequence[PlannedOccurrence] = (),
 ) -> dict[str, Any]:
     """A series.
 
     :param occurrences: its reservations. None: the document doesn't list them.
+    :param planned: what was asked for.
     """
     booking, recurrence = item.booking, item.recurrence
     values: dict[str, Any] = {
@@ -416,7 +420,24 @@ def series(
         values["reservations"] = [
             {"id": each.id, **span(each.span), "status": each.state} for each in occurrences
         ]
+        left = [each for each in planned if each.reservation_id is None]
+        values["missing"] = [_unbooked(each, item.status) for each in left]
     return document(fields_of_series.SeriesFields, values, everything)
+
+
+def _unbooked(item: PlannedOccurrence, status: SeriesStatus) -> dict[str, Any]:
+    """An occurrence without a reservation."""
+    begun = status is SeriesStatus.BOOKING and item.refusal is None
+    none: dict[str, Any] = {"code": None, "message": None, "detail": {}}
+    interrupted = texts.refusals.SERIES_INTERRUPTED().document
+    refusal = item.refusal or (none if begun or item.deleted_at else interrupted)
+    return {
+        **span(item.span),
+        "state": "dropped" if item.deleted_at else "planned" if begun else "missing",
+        **refusal,
+        "deleted_at": _time(item.deleted_at),
+        "deleted_by": item.deleted_by,
+    }
 
 
 def series_foreseen(item: SeriesOutcome) -> dict[str, Any]:

@@ -125,7 +125,22 @@ class _AllSeries(base.Command):
                 for each in booked
             )
             document["reservations"] = columns.lines(self.zoned_all(booked), lines)
+        if "missing" in document:
+            left = document["missing"]
+            about = (self._line_of_missing(each) for each in left)
+            document["missing"] = columns.lines(self.zoned_all(left), about)
         return document
+
+    def _line_of_missing(self, item: Document) -> str:
+        """Return a line about an occurrence without a reservation."""
+        start = time_display.brief(_moment(item["start"]), self.where)
+        if item["deleted_at"] is None:
+            return (
+                f"{start} {item['state']}{': ' if item['message'] else ''}{item['message'] or ''}"
+            )
+        deleted = time_display.brief(_moment(item["deleted_at"]), self.where)
+        by = f" by {item['deleted_by']}" if item["deleted_by"] else ""
+        return f"{start} {item['state']} at {deleted}{by}"
 
 
 class ListSeries(_AllSeries, listing.ListObjects):
@@ -245,7 +260,7 @@ class CreateSeries(_AllSeries, base.ChangeCommand, base.ShowCommand):
 
 
 class ExtendSeries(_AllSeries, base.OneCommand, base.ChangeCommand, base.ShowCommand):
-    """Book further reservations of a series. What was deleted isn't booked again.
+    """Book further or missing reservations of a series. What was deleted isn't booked again.
 
     On a terminal, the command asks first.
     """
@@ -259,12 +274,19 @@ class ExtendSeries(_AllSeries, base.OneCommand, base.ChangeCommand, base.ShowCom
             "--more", metavar="N", type=arguments.count, help="number of further reservations"
         )
         either.add_argument(
+            "--missing",
+            action="store_const",
+            const=True,
+            help="book what couldn't be booked before and fits by now",
+        )
+        either.add_argument(
             "--until",
             dest="end",
             metavar="TIME",
             help="the latest start of a further reservation; a day without a time of day means the "
             f"whole day: {arguments.time_help()}",
         )
+        _add_except(parser)
         return parser
 
     def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
@@ -274,11 +296,18 @@ class ExtendSeries(_AllSeries, base.OneCommand, base.ChangeCommand, base.ShowCom
         self.tell_time("Until", parsed_args.end, until)
         series = self.v2.series.get(parsed_args.series)
         zone = time_zones.named(series.timezone)
-        values = {"more": parsed_args.more, "until": _local(until, zone) if until else None}
+        values = {
+            "more": parsed_args.more,
+            "until": _local(until, zone) if until else None,
+            "missing": parsed_args.missing,
+            "exdates": self.excepted(parsed_args),
+        }
         if parsed_args.dry_run:
             foreseen = self.v2.series.try_extend(series.id, **values)
             return self.report_foreseen(f"extend series {series.id}", foreseen)
         more = f"until {time_display.brief(until, zone)}" if until else parsed_args.more
+        if parsed_args.missing:
+            more = "those that are missing"
         plan = f"Further reservations of the series {series.name or series.id}: {more}"
         self.confirm_on_terminal(plan, parsed_args, otherwise="Nothing booked")
         return self.made(self.v2.series.extend(series.id, **values))

@@ -53,24 +53,21 @@ class AllSeries(Paged[Series]):
         )
         return SeriesForeseen.of(document)
 
-    def extend(
-        self, ref: str, *, more: int | None = None, until: datetime.datetime | None = None
-    ) -> Series:
-        """Book further reservations of a series.
+    def extend(self, ref: str, **wanted: Any) -> Series:
+        """Book further reservations of a series, or those that are missing.
 
-        :param more: how many further occurrences of the rule to book.
-        :param until: a local time without a time zone. The occurrences that start until then are
-            booked.
+        :param wanted: one of ``more``, how many further occurrences of the rule to book; ``until``,
+            a local time without a time zone until which they start; and ``missing=True``, which
+            books what couldn't be booked before. ``exdates`` may be given with the first two: what
+            is left out from now on.
         """
-        body = _extension(more, until)
+        body = _extension(**wanted)
         return Series.of(self._transport.request_document("PATCH", self._path(ref), body=body))
 
-    def try_extend(
-        self, ref: str, *, more: int | None = None, until: datetime.datetime | None = None
-    ) -> SeriesForeseen:
+    def try_extend(self, ref: str, **wanted: Any) -> SeriesForeseen:
         """Return what ``extend`` would do with the same arguments. Nothing is booked."""
         document = self._transport.request_document(
-            "PATCH", self._path(ref), query=DRY_RUN, body=_extension(more, until)
+            "PATCH", self._path(ref), query=DRY_RUN, body=_extension(**wanted)
         )
         return SeriesForeseen.of(document)
 
@@ -119,9 +116,15 @@ def _excepted(exdates: Sequence[datetime.date]) -> dict[str, list[str]]:
     return {"exdates": given} if given else {}
 
 
-def _extension(more: int | None, until: datetime.datetime | None) -> dict[str, Any]:
-    given = {"more": more, "until": None if until is None else _local(until)}
-    return {name: value for name, value in given.items() if value is not None}
+def _extension(
+    *,
+    more: int | None = None,
+    until: datetime.datetime | None = None,
+    missing: bool | None = None,
+    exdates: Sequence[datetime.date] = (),
+) -> dict[str, Any]:
+    given = {"more": more, "until": None if until is None else _local(until), "missing": missing}
+    return {n: v for n, v in given.items() if v is not None} | _excepted(exdates)
 
 
 def _local(moment: datetime.datetime) -> str:

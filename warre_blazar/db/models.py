@@ -448,10 +448,6 @@ series = sa.Table(
     sa.Column("exdates", text(), nullable=False),
     sa.Column("minutes", sa.Integer, nullable=False),
     sa.Column("all_or_none", sa.Boolean, nullable=False),
-    # How many occurrences of the rule were asked for, without and with those of the request that
-    # is being fulfilled.
-    sa.Column("planned", sa.Integer, nullable=False),
-    sa.Column("tried", sa.Integer, nullable=False),
     # Increases with each reservation that is booked, so that a booking and whatever else writes
     # the row exclude each other.
     sa.Column("generation", sa.Integer, nullable=False),
@@ -467,6 +463,28 @@ series = sa.Table(
 
 sa.Index("ix_warre_series_project", series.c.project_id, series.c.created_at)
 sa.Index("ix_warre_series_status", series.c.status)
+
+# The occurrences of series that were asked for: domain.series.series.PlannedOccurrence.
+occurrences = sa.Table(
+    "warre_series_occurrences",
+    metadata,
+    sa.Column(
+        "series_id",
+        sa.String(36),
+        sa.ForeignKey("warre_series.id", ondelete="CASCADE"),
+        primary_key=True,
+    ),
+    sa.Column("start_date", sa.DateTime, primary_key=True),
+    sa.Column("end_date", sa.DateTime, nullable=False),
+    # The request that has asked for it.
+    sa.Column("work_id", sa.String(36), nullable=False),
+    # The reservation that was booked last for it, by its id in Blazar's table. There is no foreign
+    # key, because the occurrence outlives the reservation.
+    sa.Column("reservation_id", sa.String(36)),
+    # Why it couldn't be booked the last time: an error as JSON. NULL: it was booked, or wasn't
+    # tried yet.
+    sa.Column("refusal", text()),
+)
 
 # What projects want to book once there is room for it.
 waits = sa.Table(

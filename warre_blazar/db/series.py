@@ -6,26 +6,31 @@ and the end of the series exclude each other.
 
 import dataclasses
 import datetime
+from collections.abc import Collection
 from typing import Any
 
 import sqlalchemy as sa
+from oslo_serialization import jsonutils
 from sqlalchemy.orm import Session
 
 from warre_blazar import times
 from warre_blazar.db import session
 from warre_blazar.db.booking import reservations
 from warre_blazar.db.sql_functions import seconds_between, utc_now
-from warre_blazar.db.tables import bookings, series
+from warre_blazar.db.tables import bookings, occurrences, series
 from warre_blazar.domain.booking import reservation_states
 from warre_blazar.domain.booking.labels import Labels
 from warre_blazar.domain.booking.reservation import Reservation
 from warre_blazar.domain.series.recurrence import Recurrence
 from warre_blazar.domain.series.series import (
     BookedSeries,
+    PlannedOccurrence,
     RepeatedBooking,
     SeriesStatus,
     SeriesWork,
 )
+from warre_blazar.domain.timeline import Span
+from warre_blazar.errors import exceptions
 
 
 class SeriesChanged(session.RowChanged):
@@ -34,35 +39,33 @@ class SeriesChanged(session.RowChanged):
 
 def insert(db: Session, item: BookedSeries) -> None:
     """Add a series."""
+    db.execute(series.insert().values(**_columns(item), generation=0, touched_at=utc_now()))
+
+
+def _columns(item: BookedSeries) -> dict[str, Any]:
     booking, recurrence, labels = item.booking, item.recurrence, item.booking.labels
-    db.execute(
-        series.insert().values(
-            id=item.id,
-            project_id=item.project_id,
-            user_id=item.user_id,
-            flavor_id=booking.flavor,
-            instance_count=booking.count,
-            affinity=booking.affinity,
-            name=labels.name,
-            note=labels.note,
-            contact=labels.contact,
-            before_end=booking.before_end,
-            start_date=recurrence.start,
-            timezone=recurrence.timezone,
-            rrule=recurrence.rule,
-            exdates=" ".join(recurrence.exdates),
-            minutes=recurrence.length // times.MINUTE,
-            all_or_none=item.all_or_none,
-            planned=item.planned,
-            tried=item.tried,
-            generation=0,
-            status=item.status.value,
-            work_id=item.work_id,
-            ends_running=item.ends_running,
-            touched_at=utc_now(),
-            created_at=item.created_at,
-        )
-    )
+    return {
+        "id": item.id,
+        "project_id": item.project_id,
+        "user_id": item.user_id,
+        "flavor_id": booking.flavor,
+        "instance_count": booking.count,
+        "affinity": booking.affinity,
+        "name": labels.name,
+        "note": labels.note,
+        "contact": labels.contact,
+        "before_end": booking.before_end,
+        "start_date": recurrence.start,
+        "timezone": recurrence.timezone,
+        "rrule": recurrence.rule,
+        "exdates": " ".join(recurrence.exdates),
+        "minutes": recurrence.length // times.MINUTE,
+        "all_or_none": item.all_or_none,
+        "status": item.status.value,
+        "work_id": item.work_id,
+        "ends_running": item.ends_running,
+        "created_at": item.created_at,
+    }
 
 
 def _series(row: sa.RowMapping) -> BookedSeries:
@@ -83,18 +86,21 @@ def _series(row: sa.RowMapping) -> BookedSeries:
         ),
         recurrence=recurrence,
         all_or_none=row["all_or_none"],
-        planned=row["planned"],
-        tried=row["tried"],
         status=SeriesStatus(row["status"]),
         work_id=row["work_id"],
         ends_running=row["ends_running"],
         created_at=row["created_at"],
+        planned=row["planned"],
     )
+
+
+_planned = sa.select(sa.func.count()).where(occurrences.c.series_id == series.c.id)
+_everything = sa.select(series, _planned.scalar_subquery().label("planned"))
 
 
 def find(db: Session, series_id: str) -> BookedSeries | None:
     """The series with this id, or None if there is none."""
-    row = db.execute(sa.select(series).where(series.c.id == series_id)).mappings().first()
+    row = db.execute(_everything.where(series.c.id == series_id)).mappings().first()
     return _series(row) if row else None
 
 
@@ -106,7 +112,7 @@ def listing(
     :param project_id: the project whose series are listed. None: all projects.
     """
     where = sa.true() if project_id is None else series.c.project_id == project_id
-    query = sa.select(series).where(where).order_by(series.c.created_at.desc(), series.c.id)
+    query = _everything.where(where).order_by(series.c.created_at.desc(), series.c.id)
     if limit is not None:
         query = query.limit(limit).offset(offset)
     count = sa.select(sa.func.count()).select_from(series).where(where)
@@ -116,7 +122,7 @@ def listing(
 
 def silent(db: Session, status: SeriesStatus, seconds: int) -> list[BookedSeries]:
     """The series that have a status and on which nobody has worked for so many seconds."""
-    query = sa.select(series).where(
+    query = _everything.where(
         series.c.status == status.value,
         seconds_between(series.c.touched_at, utc_now()) > seconds,
     )
@@ -130,12 +136,11 @@ def change(db: Session, item: BookedSeries, **values: Any) -> BookedSeries:
     :raises SeriesChanged: they aren't.
     """
     changed = dataclasses.replace(item, **values)
-    stored = {name: v.value if name == "status" else v for name, v in values.items()}
     session.write_or_lose(
         db,
         series.update()
         .where(_same(item))
-        .values(touched_at=utc_now(), generation=series.c.generation + 1, **stored),
+        .values(**_columns(changed), touched_at=utc_now(), generation=series.c.generation + 1),
         error=SeriesChanged,
     )
     return changed
@@ -157,12 +162,70 @@ def _same(item: BookedSeries) -> sa.ColumnElement[bool]:
     )
 
 
-def join(db: Session, work: SeriesWork) -> bool:
+def plan(db: Session, item: BookedSeries, spans: Collection[Span]) -> None:
+    """Note which occurrences the present request to a series asks for."""
+    if spans:
+        rows = [
+            {
+                "series_id": item.id,
+                "start_date": span.start,
+                "end_date": span.end,
+                "work_id": item.work_id,
+            }
+            for span in spans
+        ]
+        db.execute(occurrences.insert(), rows)
+
+
+def unplan(db: Session, item: BookedSeries) -> int:
+    """Forget what the present request has asked for, and return how many occurrences are left."""
+    of_series = occurrences.c.series_id == item.id
+    db.execute(occurrences.delete().where(of_series, occurrences.c.work_id == item.work_id))
+    query = sa.select(sa.func.count()).select_from(occurrences).where(of_series)
+    return db.execute(query).scalar_one()
+
+
+def planned(db: Session, item: BookedSeries) -> list[PlannedOccurrence]:
+    """The occurrences of a series that were asked for, the earliest first."""
+    its = bookings.c.reservation_id == occurrences.c.reservation_id
+    query = (
+        sa.select(occurrences, bookings.c.deleted_at, bookings.c.deleted_by)
+        .add_columns(bookings.c.reservation_id.label("booked"))
+        .select_from(occurrences.outerjoin(bookings, its))
+        .where(occurrences.c.series_id == item.id)
+        .order_by(occurrences.c.start_date)
+    )
+    return [_occurrence(row) for row in db.execute(query)]
+
+
+def _occurrence(row: sa.Row[Any]) -> PlannedOccurrence:
+    # A past reservation may be forgotten by now.
+    is_gone = row.deleted_at or (row.refusal and row.booked is None)
+    return PlannedOccurrence(
+        Span(row.start_date, row.end_date),
+        None if is_gone else row.reservation_id,
+        jsonutils.loads(row.refusal) if row.refusal else None,
+        None if row.refusal else row.deleted_at,
+        row.deleted_by,
+    )
+
+
+def refuse(db: Session, item: BookedSeries, span: Span, error: exceptions.WarreError) -> None:
+    """Note why an occurrence couldn't be booked."""
+    db.execute(
+        occurrences.update()
+        .where(occurrences.c.series_id == item.id, occurrences.c.start_date == span.start)
+        .values(refusal=jsonutils.dumps(error.document))
+    )
+
+
+def join(db: Session, work: SeriesWork, start: datetime.datetime, reservation_id: str) -> bool:
     """Let a reservation that is being written belong to a series.
 
     Until the caller's transaction is over, nobody can end the series.
 
-    :returns: whether this request still books occurrences of the series.
+    :param start: the start of the occurrence for which the reservation is written.
+    :returns: whether this request still books that occurrence of the series.
     """
     booking = (
         series.c.id == work.series_id,
@@ -170,7 +233,10 @@ def join(db: Session, work: SeriesWork) -> bool:
         series.c.status == SeriesStatus.BOOKING.value,
     )
     taken = series.update().where(*booking).values(generation=series.c.generation + 1)
-    return session.changed(db, taken) == 1
+    its = (occurrences.c.series_id == work.series_id, occurrences.c.start_date == start)
+    values = {"reservation_id": reservation_id, "refusal": None}
+    booked = occurrences.update().where(*its).values(values)
+    return session.changed(db, taken) == 1 and session.changed(db, booked) == 1
 
 
 #: The states of reservations that haven't begun.

@@ -30,6 +30,7 @@ flavor_projects = models.flavor_projects
 bookings = models.bookings
 assignments = models.assignments
 backings = models.backings
+occurrences = models.occurrences
 channels = record_models.channels
 confined_projects = models.confined_projects
 deliveries = record_models.deliveries

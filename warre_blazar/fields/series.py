@@ -94,6 +94,26 @@ _OCCURRENCES = {
         status={"type": "string"},
     ),
 }
+#: What happened to an occurrence that has no reservation.
+MISSING_STATES = ("planned", "missing", "dropped")
+#: Occurrences without a reservation.
+MISSING = {
+    "type": "array",
+    "items": kinds.answer(
+        start=Time().answer,
+        end=Time().answer,
+        state={
+            "enum": list(MISSING_STATES),
+            "description": "`planned`: it is about to be booked. `missing`: it couldn't be booked. "
+            "`dropped`: its reservation was deleted.",
+        },
+        code={"type": ["string", "null"], "description": "The code of the error, if missing."},
+        message={"type": ["string", "null"], "description": "Why it is missing, for people."},
+        detail={"type": "object", "description": "Data for programs. The keys depend on `code`."},
+        deleted_at={"type": ["string", "null"], "format": "date-time"},
+        deleted_by={"type": ["string", "null"], "description": "The id of the user, if dropped."},
+    ),
+}
 #: Occurrences that couldn't be booked.
 REFUSED = {
     "type": "array",
@@ -202,6 +222,13 @@ class SeriesFields(Resource):
         FieldKind(_OCCURRENCES),
         "Its reservations that weren't deleted, the earliest first. Lists of series don't have "
         "this field.",
+        Use.READ_ONLY | Use.NOT_IN_WARRE | Use.SOMETIMES,
+        default=(),
+    )
+    missing: Field[list[dict[str, Any]]] = Field(
+        FieldKind(MISSING),
+        "The occurrences that were asked for and have no reservation, with the reasons. Lists of "
+        "series don't have this field.",
         Use.READ_ONLY | Use.NOT_IN_WARRE | Use.SOMETIMES,
         default=(),
     )

@@ -202,6 +202,9 @@ RULE_START = _field("rule_start", "expected a start of the rule, such as {first}
 RULE_NO_START = _field("rule_no_start", "expected a rule that takes place")
 RULE_YEAR = _field("rule_year", "expected a time before the year 9000")
 MORE_OCCURRENCES = _field("more_occurrences", "expected at most {most:number} occurrences in all")
+MISSING_OCCURRENCES = _field(
+    "missing_occurrences", "expected a series of which something is missing that hasn't begun"
+)
 LEFT_OCCURRENCES = _field("left_occurrences", "expected occurrences that the rule still has")
 
 # Leases over v1

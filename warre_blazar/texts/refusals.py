@@ -422,6 +422,7 @@ ROLE_MISSING = _disabled(
 # Series
 SERIES_NOT_FOUND = Entry("series_not_found", "Series {series} doesn't exist")
 SERIES_ENDED = Entry("series_ended", "Series {series} was ended while it was being booked")
+SERIES_INTERRUPTED = Entry("series_interrupted", "The request that should book it has ended before")
 SERIES_REFUSED = Entry(
     "series_refused",
     "Nothing was booked: {count:number} of {asked:number} occurrences can't be booked. The first "

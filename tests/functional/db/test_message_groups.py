@@ -60,8 +60,8 @@ def book_lessons(flavor: Flavor, days: range) -> list[world.Lease]:
     return made
 
 
-def finish(series: BookedSeries, tried: int = LESSONS) -> BookedSeries:
-    return progress.finish(progress.tries(series, tried))
+def finish(series: BookedSeries) -> BookedSeries:
+    return progress.finish(progress.tries(series))
 
 
 def subjects(made: list[Message]) -> list[str]:
@@ -90,15 +90,15 @@ def test_series_gives_one_message_when_its_request_is_over(flavor: Flavor, sent:
 def test_extension_of_a_series_gives_one_message_more(flavor: Flavor, sent: Send):
     series = test_series.begin(flavor)
     book_lessons(flavor, range(1, 4))
-    series = finish(series, 3)
+    series = finish(series)
     assert len(told(sent())) == 3
-    series = progress.begin_extension(series)
+    series = progress.begin_extension(series, ())
     for day in range(4, 6):
         lease = world.plan(test_series.booking(flavor, day, series.work_id))
         world.set_status(lease, "CREATING")
         db_api.lease_update(lease.id, {"status": "PENDING"})
     assert sent() == []
-    finish(series, 5)
+    finish(series)
     assert [len(message.events) for message in sent()] == [2]
 
 

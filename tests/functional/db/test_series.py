@@ -2,7 +2,7 @@
 
 import dataclasses
 import datetime
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pytest
 import sqlalchemy as sa
@@ -23,6 +23,7 @@ from warre_blazar.domain.series.series import (
     SeriesStatus,
     SeriesWork,
 )
+from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import exceptions
 from warre_blazar.services.booking import admission
 from warre_blazar.services.series import progress
@@ -40,7 +41,9 @@ def flavor(cloud: Cloud) -> Flavor:
     return world.add_flavor(slots=9, vcpu=1)
 
 
-def begin(flavor: Flavor, *, all_or_none: bool = False, planned: int = 0) -> BookedSeries:
+def begin(
+    flavor: Flavor, *, all_or_none: bool = False, days: Sequence[int] = range(31)
+) -> BookedSeries:
     rule = Recurrence(world.NOW, "UTC", "FREQ=DAILY", datetime.timedelta(hours=1))
     booking = RepeatedBooking(flavor.id, 1, None, NO_LABELS, None)
     return progress.begin(
@@ -51,18 +54,21 @@ def begin(flavor: Flavor, *, all_or_none: bool = False, planned: int = 0) -> Boo
             booking=booking,
             recurrence=rule,
             all_or_none=all_or_none,
-            planned=planned,
-            tried=planned,
             status=SeriesStatus.BOOKING,
             work_id=WORK,
             ends_running=False,
             created_at=world.NOW,
-        )
+        ),
+        [hour(day) for day in days],
     )
 
 
+def hour(day: int) -> Span:
+    return world.hours(24 * day, 24 * day + 1)
+
+
 def booking(flavor: Flavor, day: int, work: str = WORK) -> admission.BookingRequest:
-    request = world.request(flavor, world.hours(24 * day, 24 * day + 1))
+    request = world.request(flavor, hour(day))
     return dataclasses.replace(request, series=SeriesWork(ID, work))
 
 
@@ -97,7 +103,7 @@ def test_only_the_request_that_books_joins(flavor: Flavor):
     other = "33333333-3333-4333-8333-333333333333"
     with pytest.raises(exceptions.SeriesEnded):
         world.book(booking(flavor, 2, other))
-    progress.finish(progress.tries(item, 1))
+    progress.finish(progress.tries(item))
     with pytest.raises(exceptions.SeriesEnded):
         world.book(booking(flavor, 3))
     assert occurrences() == 1
@@ -129,9 +135,9 @@ def test_end_beside_bookings_is_exact(flavor: Flavor, monkeypatch: pytest.Monkey
 def test_managers_lead_a_dead_request_out(
     flavor: Flavor, monkeypatch: pytest.MonkeyPatch, all_or_none: bool
 ):
-    item = begin(flavor, all_or_none=all_or_none)
+    item = begin(flavor, all_or_none=all_or_none, days=[1, 2, 3])
     for day in (1, 2):
-        item = progress.tries(item, day)
+        item = progress.tries(item)
         world.book(booking(flavor, day))
     timeutils.set_time_override(world.NOW)
     keeping.look()
@@ -143,18 +149,19 @@ def test_managers_lead_a_dead_request_out(
         assert (status(), occurrences()) == (None, 0)
     else:
         assert (status(), occurrences()) == (SeriesStatus.BOOKED, 2)
-        assert progress.get(ID).planned == 2
+        assert progress.get(ID).planned == 3
+        assert [each.is_missing for each in progress.plan(item)] == [False, False, True]
     # The request wasn't dead after all.
     with pytest.raises(exceptions.SeriesEnded):
-        progress.tries(item, 3)
+        progress.tries(item)
 
 
 def test_undone_extension_keeps_what_was_booked_before(
     flavor: Flavor, monkeypatch: pytest.MonkeyPatch
 ):
-    item = begin(flavor, all_or_none=True)
+    item = begin(flavor, all_or_none=True, days=[1])
     world.book(booking(flavor, 1))
-    item = progress.begin_extension(progress.finish(progress.tries(item, 1)))
+    item = progress.begin_extension(progress.finish(progress.tries(item)), [hour(2), hour(3)])
     world.book(booking(flavor, 2, item.work_id))
     timeutils.set_time_override(world.NOW)
     silence(monkeypatch)
@@ -166,7 +173,7 @@ def test_end_leaves_what_has_begun(flavor: Flavor, monkeypatch: pytest.MonkeyPat
     item = begin(flavor)
     for day in (1, 2):
         world.book(booking(flavor, day))
-    progress.finish(progress.tries(item, 2))
+    progress.finish(progress.tries(item))
     Manager().run(world.hours(24, 25).start)
     silence(monkeypatch)
     progress.end(ID, running=False)
@@ -178,15 +185,15 @@ def test_end_leaves_what_has_begun(flavor: Flavor, monkeypatch: pytest.MonkeyPat
 
 
 def test_two_extensions_exclude_each_other(flavor: Flavor):
-    item = progress.finish(progress.tries(begin(flavor), 1))
-    result = races.in_threads([lambda: progress.begin_extension(item) and None] * 4)
+    item = progress.finish(progress.tries(begin(flavor)))
+    result = races.in_threads([lambda: progress.begin_extension(item, ()) and None] * 4)
     assert result.outcomes["held"] == 1
     assert result.outcomes["invalid_state"] == 3
 
 
 def test_forgets_what_has_no_reservation(flavor: Flavor):
     item = begin(flavor)
-    progress.finish(progress.tries(item, 1))
+    progress.finish(progress.tries(item))
     later = world.NOW + datetime.timedelta(days=3)
     assert keeping.forget(later, 4) == 0
     assert keeping.forget(later, 2) == 1

@@ -193,6 +193,45 @@ def test_bad_series_is_refused(site: Site, alpha: Person, flavor, changes, field
     assert site.rows() == before
 
 
+def test_what_is_missing_stays_with_the_reasons_and_is_booked_later(
+    alpha: Person, beta: Person, flavor
+):
+    taken = things.book(beta, flavor, start=things.at(4, 10), end=things.at(5, 9), instance_count=2)
+    things.book(beta, flavor, start=things.at(5, 10), end=things.at(5, 20), instance_count=2)
+    made = things.add_series(alpha, flavor, rrule="FREQ=DAILY;COUNT=4")
+    path = f"series/{made['id']}"
+    alpha.delete(f"reservations/{made['reservations'][0]['id']}")
+    shown = alpha.get(path).json
+    states = [(each["start"], each["state"], each["code"]) for each in shown["missing"]]
+    assert states == [
+        (things.at(3, 9), "dropped", None),
+        (things.at(4, 9), "missing", "slots_exhausted"),
+        (things.at(5, 9), "missing", "slots_exhausted"),
+    ]
+    assert [each["message"][:11] for each in shown["missing"][1:]] == ["No capacity"] * 2
+    assert shown["missing"][0]["deleted_by"] == alpha.user_id
+    assert shown["missing"][0]["deleted_at"]
+    assert shown["planned"] == 4
+    assert refusal(alpha.patch(path, {"missing": True})) == (409, "series_refused")
+    assert alpha.get(path).json == shown
+    beta.delete(f"reservations/{taken['id']}")
+    foreseen = alpha.patch(f"{path}?dry_run=true", {"missing": True}).json
+    assert [each["start"] for each in foreseen["refused"]] == [things.at(5, 9)]
+    longer = alpha.patch(path, {"missing": True}).json
+    assert starts(longer) == [things.at(d, 9) for d in (4, 6)]
+    assert [each["state"] for each in longer["missing"]] == ["dropped", "missing"]
+    assert (longer["planned"], longer["status"]) == (4, "booked")
+    assert starts(alpha.patch(path, {"more": 1}).json) == [things.at(d, 9) for d in (4, 6, 7)]
+
+
+def test_nothing_missing_is_not_booked(alpha: Person, flavor):
+    made = things.add_series(alpha, flavor)
+    alpha.delete(f"reservations/{made['reservations'][0]['id']}")
+    refused = alpha.patch(f"series/{made['id']}", {"missing": True})
+    assert refusal(refused) == (400, "invalid_field")
+    assert refused.json["detail"]["field"] == "missing"
+
+
 def test_holidays_are_left_out_of_what_is_booked_and_extended(alpha: Person, flavor):
     rule = "DTSTART:21000104T090000\nRRULE:FREQ=DAILY; COUNT=3;\nEXDATE:21000105T090000"
     days = ["2100-01-08", "2100-01-04T10:00"]
@@ -202,6 +241,10 @@ def test_holidays_are_left_out_of_what_is_booked_and_extended(alpha: Person, fla
     assert made["exdates"] == ["2100-01-04T10:00", "2100-01-05T09:00", "2100-01-08"]
     longer = alpha.patch(f"series/{made['id']}", {"more": 2}).json
     assert starts(longer) == [things.at(d, 9) for d in (3, 5, 6, 8)]
+    body = {"until": things.at(11, 9)[:16], "exdates": ["2100-01-11"]}
+    longest = alpha.patch(f"series/{made['id']}", body).json
+    assert starts(longest) == [things.at(d, 9) for d in (3, 5, 6, 8, 9, 11)]
+    assert longest["exdates"][-1] == "2100-01-11"
 
 
 def test_series_of_an_older_release_without_an_end_goes_on_only_up_to_a_new_one(

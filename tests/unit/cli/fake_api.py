@@ -15,7 +15,12 @@ from warre_blazar.domain.booking.quota import Amount
 from warre_blazar.domain.booking.reservation import Reservation
 from warre_blazar.domain.flavors.flavor import Flavor, Shape
 from warre_blazar.domain.series.recurrence import Recurrence
-from warre_blazar.domain.series.series import BookedSeries, RepeatedBooking, SeriesStatus
+from warre_blazar.domain.series.series import (
+    BookedSeries,
+    PlannedOccurrence,
+    RepeatedBooking,
+    SeriesStatus,
+)
 from warre_blazar.domain.timeline import Span
 from warre_blazar.domain.waits import Wait
 from warre_blazar.errors.exceptions import Relayed
@@ -171,12 +176,11 @@ def series(**values: Any) -> dict[str, Any]:
             datetime.timedelta(hours=2),
         ),
         all_or_none=False,
-        planned=3,
-        tried=3,
         status=SeriesStatus.BOOKED,
         work_id="work",
         ends_running=False,
         created_at=datetime.datetime(2026, 11, 1),
+        planned=3,
     )
     week = datetime.timedelta(days=7)
     second = dataclasses.replace(
@@ -184,7 +188,13 @@ def series(**values: Any) -> dict[str, Any]:
         id="66666666-6666-4666-8666-666666666666",
         span=Span(*(moment + week for moment in (RESERVATION.span.start, RESERVATION.span.end))),
     )
-    return {**views.series(item, FLAVOR, [RESERVATION, second]), **values}
+    refusal = {"code": "flavor_inactive", "message": "Flavor is not available", "detail": {}}
+    planned = [
+        PlannedOccurrence(RESERVATION.span, RESERVATION.id),
+        PlannedOccurrence(second.span, second.id),
+        PlannedOccurrence(Span(second.span.start + week, second.span.end + week), None, refusal),
+    ]
+    return {**views.series(item, FLAVOR, [RESERVATION, second], planned), **values}
 
 
 def foreseen(*refusals: tuple[str, str, dict[str, Any]], **values: Any) -> Answer:

@@ -47,6 +47,7 @@ def document(**changes: Any) -> dict[str, Any]:
         "cut_off": False,
         "created_at": "2026-11-01T00:00:00+00:00",
         "reservations": [{"id": "r-1", "start": start, "end": end, "status": "ALLOCATED"}],
+        "missing": [],
     }
     return {**usual, **changes}
 
@@ -226,6 +227,31 @@ def test_extend_and_delete(
         "1 reservation of series course, 1 slot of gpu.large, Mon 2026-12-14 08:00 UTC to "
         "Mon 2026-12-14 10:00 UTC. Delete? [y/N] "
     )
+
+
+def test_missing_lessons_are_shown_with_the_reasons_and_booked(
+    api: Api, run: Run, answers: Callable[[str], None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    missing = {**REFUSED, "state": "missing", "deleted_at": None, "deleted_by": None}
+    dropped = {
+        **missing,
+        **{"code": None, "message": None, "state": "dropped", "deleted_by": "user-1"},
+        "deleted_at": "2026-11-30T08:00:00+00:00",
+    }
+    shown = document(missing=[missing, dropped], planned=3)
+    api.answers[f"GET /v2/series/{ID}"] = Answer(200, shown)
+    api.answers[f"PATCH /v2/series/{ID}"] = Answer(200, document(refused=[]))
+    out = run(series.ShowSeries, ID, "--timezone", "Europe/Berlin")
+    assert "2026-12-07 09:00 +01:00 missing: No capacity" in out
+    assert "2026-12-07 09:00 +01:00 dropped at 2026-11-30 09:00 +01:00 by user-1" in out
+    answers("y")
+    run(series.ExtendSeries, ID, "--missing")
+    assert "Further reservations of the series course: those that are missing" in (
+        capsys.readouterr().err
+    )
+    run(series.ExtendSeries, ID, "--more", "3", "--except", "2027-01-01", "--yes")
+    bodies = [request.body for request in api.seen if request.body]
+    assert bodies == [{"missing": True}, {"more": 3, "exdates": ["2027-01-01"]}]
 
 
 def test_nothing_is_booked_if_a_user_at_a_terminal_declines(

@@ -1,8 +1,9 @@
 """The controller of /series: reservations that take place regularly."""
 
 import contextlib
+import dataclasses
 import datetime
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pecan
@@ -73,8 +74,6 @@ class SeriesController(base.Controller):
                 booking=booking,
                 recurrence=recurrence,
                 all_or_none=values.get("all_or_none", False),
-                planned=0,
-                tried=0,
                 status=SeriesStatus.BOOKING,
                 work_id=uuidutils.generate_uuid(),
                 ends_running=False,
@@ -96,11 +95,9 @@ class SeriesController(base.Controller):
         item = _find(policies.UPDATE, base.item_id(path))
         is_dry_run = base.is_dry_run()
         values = base.body(schemas.SERIES_UPDATE)
-        if len(values) != 1:
+        if len(values.keys() - {"exdates"}) != 1:
             raise exceptions.InvalidField("until", texts.expected.EITHER(one="more", other="until"))
-        until = _local("until", values["until"]) if "until" in values else None
-        spans = occurrences.next_spans(item, _most(), values.get("more"), until)
-        asked = Occurrences(item, spans, conditions.of(base.context()), item.planned)
+        asked = _asked(item, values)
         if is_dry_run:
             return views.series_foreseen(occurrences.foresee(asked))
         return _outcome(occurrences.extend(base.caller(item.project_id), asked))
@@ -112,6 +109,26 @@ class SeriesController(base.Controller):
         running = query.get("running", False)
         is_done = occurrences.end(base.caller(item.project_id), item.id, running=running)
         return base.empty(204 if is_done else 202)
+
+
+def _asked(item: BookedSeries, values: dict[str, Any]) -> Occurrences:
+    """What a PATCH asks to book."""
+    rules = conditions.of(base.context())
+    if "missing" in values:
+        return Occurrences(item, occurrences.missing_spans(item), rules, again=True)
+    until = _local("until", values["until"]) if "until" in values else None
+    exdates = _exdates(values, item.recurrence.exdates)
+    recurrence = dataclasses.replace(item.recurrence, exdates=exdates)
+    item = dataclasses.replace(item, recurrence=recurrence)
+    return Occurrences(
+        item, occurrences.next_spans(item, _most(), values.get("more"), until), rules
+    )
+
+
+def _exdates(values: dict[str, Any], present: Sequence[str]) -> tuple[str, ...]:
+    """The excepted days and times of a series, with those of a body."""
+    with _named("exdates"):
+        return tuple(sorted({*present, *EXCEPTED_TIMES.read(values.get("exdates", []))}))
 
 
 def _most() -> int:
@@ -127,10 +144,7 @@ def _recurrence(values: dict[str, Any]) -> Recurrence:
     start, timezone = _local("start", values["start"]), values["timezone"]
     rules.zone(timezone)
     given = rules.read(values["rrule"], start, timezone)
-    with _named("exdates"):
-        also = EXCEPTED_TIMES.read(values.get("exdates", []))
-    exdates = tuple(sorted({*given.exdates, *also}))
-    return Recurrence(start, timezone, given.rule, length, exdates)
+    return Recurrence(start, timezone, given.rule, length, _exdates(values, given.exdates))
 
 
 def _local(field: str, text: str) -> datetime.datetime:
@@ -159,7 +173,9 @@ def _outcome(made: SeriesOutcome) -> dict[str, Any]:
 
 def _document(item: BookedSeries) -> dict[str, Any]:
     flavor = progress.flavors_of([item])[item.booking.flavor]
-    return views.series(item, flavor, progress.occurrences(item))
+    planned = progress.plan(item)
+    item = dataclasses.replace(item, planned=len(planned))
+    return views.series(item, flavor, progress.occurrences(item), planned)
 
 
 def _find(rule: str, series_id: str) -> BookedSeries:

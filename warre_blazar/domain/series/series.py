@@ -3,6 +3,8 @@
 import dataclasses
 import datetime
 import enum
+from collections.abc import Mapping
+from typing import Any
 
 from warre_blazar.domain.booking.labels import Labels
 from warre_blazar.domain.series.recurrence import Recurrence
@@ -49,10 +51,6 @@ class BookedSeries:
     recurrence: Recurrence
     #: Whether all occurrences that are asked for at once are booked, or none of them.
     all_or_none: bool
-    #: How many occurrences of the rule were asked for, whether or not they were booked.
-    planned: int
-    #: The same, and those of the request that is being fulfilled.
-    tried: int
     status: SeriesStatus
     #: Identifies the request that books occurrences, or has done so last. It is secret, because it
     #: lets a lease become a part of the series.
@@ -60,6 +58,8 @@ class BookedSeries:
     #: Whether an ending deletes the running reservations too.
     ends_running: bool
     created_at: datetime.datetime
+    #: How many occurrences of the rule were asked for, whether or not they were booked.
+    planned: int = 0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -68,6 +68,25 @@ class SeriesWork:
 
     series_id: str
     work_id: str
+
+
+@dataclasses.dataclass(frozen=True)
+class PlannedOccurrence:
+    """An occurrence that was asked for, as it is stored."""
+
+    span: Span
+    #: Its reservation, unless it was deleted.
+    reservation_id: str | None = None
+    #: Why it couldn't be booked the last time, as the document of an error.
+    refusal: Mapping[str, Any] | None = None
+    #: When its reservation was deleted, and by whom. None: it wasn't, or by no user.
+    deleted_at: datetime.datetime | None = None
+    deleted_by: str | None = None
+
+    @property
+    def is_missing(self) -> bool:
+        """Whether it wasn't booked."""
+        return self.reservation_id is None and self.deleted_at is None
 
 
 @dataclasses.dataclass(frozen=True)

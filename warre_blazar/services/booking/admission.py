@@ -210,7 +210,7 @@ def _write(db: Session, reservation_id: str, decision: BookingDecision) -> str:
     """
     request, flavor, place = decision.request, decision.flavor, decision.require()
     series = request.series
-    if series and not stored_series.join(db, series):
+    if series and not stored_series.join(db, series, request.span.start, reservation_id):
         raise exceptions.SeriesEnded(series.series_id)
     if request.wait_id:
         waits.begin_booking(db, request.wait_id, request.project_id, reservation_id)

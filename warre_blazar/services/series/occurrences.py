@@ -53,8 +53,8 @@ class Occurrences:
     series: BookedSeries
     spans: Sequence[Span]
     conditions: BookingConditions
-    #: How many occurrences of the rule come before them.
-    before: int = 0
+    #: Whether they were asked for before, but weren't booked.
+    again: bool = False
 
     def request(self, span: Span) -> admission.BookingRequest:
         """The booking of one of them."""
@@ -141,17 +141,20 @@ def create(caller: Caller, asked: Occurrences) -> SeriesOutcome:
     booking = dataclasses.replace(asked.series.booking, flavor=first.flavor.id)
     asked = dataclasses.replace(asked, series=dataclasses.replace(asked.series, booking=booking))
     _check_all(asked)
-    return _book(caller, dataclasses.replace(asked, series=progress.begin(asked.series)))
+    return _book(
+        caller, dataclasses.replace(asked, series=progress.begin(asked.series, asked.spans))
+    )
 
 
 def extend(caller: Caller, asked: Occurrences) -> SeriesOutcome:
-    """Book further occurrences of a series.
+    """Book further occurrences of a series, or those that couldn't be booked before.
 
     :raises InvalidState: another request is working on the series, or it was ended.
     :raises WarreError: as for ``create``.
     """
     _check_all(asked)
-    return _book(caller, dataclasses.replace(asked, series=progress.begin_extension(asked.series)))
+    begun = progress.begin_extension(asked.series, () if asked.again else asked.spans)
+    return _book(caller, dataclasses.replace(asked, series=begun))
 
 
 def _check_all(asked: Occurrences) -> None:
@@ -188,8 +191,8 @@ def _no_answer(item: BookedSeries) -> exceptions.NoAnswer:
 def _book_each(caller: Caller, asked: Occurrences) -> SeriesOutcome:
     item, booked = asked.series, 0
     refused: list[RefusedOccurrence] = []
-    for number, span in enumerate(asked.spans, asked.before + 1):
-        item = progress.tries(item, number)
+    for span in asked.spans:
+        item = progress.tries(item)
         request = asked.request(span)
         try:
             _book_one(caller, request)
@@ -200,6 +203,7 @@ def _book_each(caller: Caller, asked: Occurrences) -> SeriesOutcome:
                 _undo(caller, item)
                 raise
             refused.append(RefusedOccurrence(span, error))
+            progress.refused(item, span, error)
             if item.all_or_none:
                 break
         else:
@@ -304,14 +308,26 @@ def next_spans(
     :param until: the last local time at which one may start, if ``more`` is None.
     :raises InvalidField: there are none, or too many.
     """
-    if more is not None and item.planned + more > most:
+    planned = progress.plan(item)
+    if more is not None and len(planned) + more > most:
         raise exceptions.InvalidField("more", texts.expected.MORE_OCCURRENCES(most=most))
-    left_out = len(item.recurrence.exdates)
-    found = item.recurrence.occurrences(
-        most if more is None else item.planned + more + left_out, until, endless=True
-    )
-    spans = found[item.planned : None if more is None else item.planned + more]
+    recurrence = item.recurrence
+    wanted = most if more is None else len(planned) + more + len(recurrence.exdates)
+    found = recurrence.occurrences(wanted, until, endless=True)
+    spans = [each for each in found if not planned or each.start > planned[-1].span.start][:more]
     if not spans or (more is not None and len(spans) < more):
         field = "until" if more is None else "more"
         raise exceptions.InvalidField(field, texts.expected.LEFT_OCCURRENCES())
+    return spans
+
+
+def missing_spans(item: BookedSeries) -> list[Span]:
+    """The times of the occurrences of a series that weren't booked, and haven't begun.
+
+    :raises InvalidField: there are none.
+    """
+    now = timeutils.utcnow()
+    spans = [each.span for each in progress.plan(item) if each.is_missing and each.span.start > now]
+    if not spans:
+        raise exceptions.InvalidField("missing", texts.expected.MISSING_OCCURRENCES())
     return spans

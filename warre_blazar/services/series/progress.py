@@ -21,7 +21,8 @@ from warre_blazar.db.booking import reservations
 from warre_blazar.db.tables import bookings
 from warre_blazar.domain.booking.reservation import Reservation
 from warre_blazar.domain.flavors.flavor import Flavor
-from warre_blazar.domain.series.series import BookedSeries, SeriesStatus
+from warre_blazar.domain.series.series import BookedSeries, PlannedOccurrence, SeriesStatus
+from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import exceptions
 
 
@@ -62,26 +63,44 @@ def occurrences(item: BookedSeries) -> list[Reservation]:
         return reservations.where(db, [bookings.c.series_id == item.id])
 
 
-def begin(item: BookedSeries) -> BookedSeries:
+def plan(item: BookedSeries) -> list[PlannedOccurrence]:
+    """The occurrences of a series that were asked for, the earliest first."""
+    with session.reader() as db:
+        return stored.planned(db, item)
+
+
+def begin(item: BookedSeries, spans: Sequence[Span]) -> BookedSeries:
     """Store a new series, whose occurrences are about to be booked."""
-    session.change(stored.insert, item)
+    session.change(_insert, item, spans)
     return item
 
 
-def begin_extension(item: BookedSeries) -> BookedSeries:
+def _insert(db: Session, item: BookedSeries, spans: Sequence[Span]) -> None:
+    stored.insert(db, item)
+    stored.plan(db, item, spans)
+
+
+def begin_extension(item: BookedSeries, spans: Sequence[Span]) -> BookedSeries:
     """Note that further occurrences of a series are about to be booked.
 
+    :param spans: those that weren't asked for before.
     :raises InvalidState: another request is working on the series, or it was ended.
     """
     if item.status is not SeriesStatus.BOOKED:
         raise _busy(item)
     work_id = uuidutils.generate_uuid()
     try:
-        return session.change(
-            stored.change, item, status=SeriesStatus.BOOKING, work_id=work_id, tried=item.planned
-        )
+        return session.change(_begin_extension, item, spans, work_id)
     except stored.SeriesChanged:
         raise _busy(get(item.id)) from None
+
+
+def _begin_extension(
+    db: Session, item: BookedSeries, spans: Sequence[Span], work_id: str
+) -> BookedSeries:
+    begun = stored.change(db, item, status=SeriesStatus.BOOKING, work_id=work_id)
+    stored.plan(db, begun, spans)
+    return begun
 
 
 def _busy(item: BookedSeries) -> exceptions.InvalidState:
@@ -90,17 +109,21 @@ def _busy(item: BookedSeries) -> exceptions.InvalidState:
     return exceptions.InvalidState(texts.refusals.SERIES_BUSY(series=item.id))
 
 
-def tries(item: BookedSeries, number: int) -> BookedSeries:
+def tries(item: BookedSeries) -> BookedSeries:
     """Note that the next occurrence is about to be booked.
 
-    :param number: how many occurrences of the rule have been tried, that one included.
     :raises SeriesEnded: somebody has ended the series, or a manager has taken it from a request
         that was silent for too long.
     """
     try:
-        return session.change(stored.change, item, tried=number)
+        return session.change(stored.change, item)
     except stored.SeriesChanged:
         raise exceptions.SeriesEnded(item.id) from None
+
+
+def refused(item: BookedSeries, span: Span, error: exceptions.WarreError) -> None:
+    """Note why an occurrence couldn't be booked."""
+    session.change(stored.refuse, item, span, error)
 
 
 def finish(item: BookedSeries) -> BookedSeries:
@@ -109,7 +132,7 @@ def finish(item: BookedSeries) -> BookedSeries:
     :raises SeriesEnded: as for ``tries``.
     """
     try:
-        return session.change(stored.change, item, status=SeriesStatus.BOOKED, planned=item.tried)
+        return session.change(stored.change, item, status=SeriesStatus.BOOKED)
     except stored.SeriesChanged:
         raise exceptions.SeriesEnded(item.id) from None
 
@@ -188,8 +211,8 @@ def _close(db: Session, item: BookedSeries) -> bool:
         return False
     if item.status is SeriesStatus.ENDING:
         stored.change(db, item, status=SeriesStatus.ENDED)
-    elif item.planned:
-        stored.change(db, item, status=SeriesStatus.BOOKED, tried=item.planned)
+    elif stored.unplan(db, item):
+        stored.change(db, item, status=SeriesStatus.BOOKED)
     else:
         stored.delete(db, item)
     return True

@@ -45,7 +45,7 @@ def _settle(db: Session, item: BookedSeries) -> BookedSeries | None:
     try:
         if undoes:
             return stored.change(db, item, status=SeriesStatus.UNDOING)
-        return stored.change(db, item, status=SeriesStatus.BOOKED, planned=item.tried)
+        return stored.change(db, item, status=SeriesStatus.BOOKED)
     except stored.SeriesChanged:
         return None
 

@@ -116,6 +116,16 @@ class _BookingPage(pages.CheckedFormView):
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         return super().get_context_data(verdict_template=self.verdict_template, **kwargs)
 
+    def submit(self, form: Any) -> Any:
+        """Do what the valid form says. If only some can be booked, ask first."""
+        if "check" in self.request.POST:
+            return self.shown(form)
+        verdict = self.verdict(form)
+        left = verdict.get("left") if verdict.get("bookable") else 0
+        if left and self.request.POST.get("all_but") != str(left):
+            return self.shown(form, verdict=verdict)
+        return self.carry_out(form)
+
     def booked(self, series: Series) -> Any:
         """Say what couldn't be booked, on the page of the series."""
         if left := series.refused:
@@ -210,3 +220,21 @@ class ExtendSeriesPage(_BookingPage):
     def verdict(self, form: ExtensionForm) -> dict[str, Any]:
         more = form.cleaned_data["more"]
         return verdicts.asked(lambda: self.api.series.try_extend(self.series.id, more=more))
+
+
+class MissingPage(_BookingPage):
+    """Books the reservations of a series that couldn't be booked before."""
+
+    rule = "warre:series:update"
+    title = gettext_lazy("Book What Is Missing")
+    form_class = fields.BaseForm
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        back = views.detail(self.kwargs["ref"])
+        return super().get_context_data(**kwargs, submit=_("Book what is missing"), back=back)
+
+    def carry_out(self, form: fields.BaseForm) -> Any:
+        return self.booked(self.api.series.extend(self.kwargs["ref"], missing=True))
+
+    def verdict(self, form: fields.BaseForm) -> dict[str, Any]:
+        return verdicts.asked(lambda: self.api.series.try_extend(self.kwargs["ref"], missing=True))

@@ -19,7 +19,13 @@ def asked(ask: Callable[[], SeriesForeseen]) -> dict[str, Any]:
     left = {span(each).start: each for each in foreseen.refused}
     lines = [_line(each, left.get(each.start)) for each in foreseen.occurrences]
     last = max((each.start for each in foreseen.occurrences), default=None)
-    return {"bookable": foreseen.bookable, "lines": lines, "left": len(left), "last": last}
+    return {
+        "bookable": foreseen.bookable,
+        "lines": lines,
+        "left": len(left),
+        "fit": len(lines) - len(left),
+        "last": last,
+    }
 
 
 def of_refused(refused: Sequence[dict[str, Any]]) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """The pages that show series of reservations."""
 
+import datetime
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -17,6 +18,12 @@ _STATES = {
     "ending": gettext_lazy("being ended"),
     "booked": gettext_lazy("booked"),
     "ended": gettext_lazy("ended"),
+}
+#: The same of what has no reservation.
+_MISSING_STATES = {
+    "planned": gettext_lazy("about to be booked"),
+    "missing": gettext_lazy("not booked"),
+    "dropped": gettext_lazy("dropped"),
 }
 #: The states of reservations that haven't begun.
 _COMING = ("PENDING_CREATE", "ALLOCATED")
@@ -83,6 +90,7 @@ class SeriesPage(pages.PageView):
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         found = self.api.series.get(kwargs["ref"])
+        may_extend = found.status == "booked" and self.may("warre:series:update")
         may_drop = self.may("warre:reservation:delete")
         booked = [
             {
@@ -98,8 +106,23 @@ class SeriesPage(pages.PageView):
             first=first_start(found),
             state=_STATES.get(found.status, found.status),
             booked=booked,
-            missing=found.planned - len(booked),
-            may_extend=found.status == "booked" and self.may("warre:series:update"),
+            missing=[_missing(each) for each in found.missing],
+            may_retry=may_extend and any(map(_may_be_booked, found.missing)),
+            may_extend=may_extend,
             may_end=found.status == "booked" and self.may("warre:series:delete"),
             **kwargs,
         )
+
+
+def _missing(item: dict[str, Any]) -> dict[str, Any]:
+    deleted = item["deleted_at"]
+    return {
+        "span": Span.of(item),
+        "state": _MISSING_STATES.get(item["state"], item["state"]),
+        "reason": item["message"],
+        "deleted_at": datetime.datetime.fromisoformat(deleted) if deleted else None,
+    }
+
+
+def _may_be_booked(item: dict[str, Any]) -> bool:
+    return item["state"] == "missing" and Span.of(item).start > pages.now()
