@@ -23,6 +23,7 @@ from warre_blazar.plugins import (
     lease_contexts,
     lease_guard,
     lost_leases,
+    new_leases,
     refusal_log,
     refusal_records,
 )
@@ -40,6 +41,8 @@ FOR_SLOTS = (
     joint_bookings.register,
     lease_contexts.register,
     lease_guard.register,
+    # After joined_writes, whose functions it calls.
+    new_leases.register,
     lost_leases.register,
     refusal_records.register,
     # After all others that look at what is booked.

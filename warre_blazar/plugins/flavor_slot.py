@@ -33,6 +33,7 @@ from warre_blazar.plugins import (
     carried_decisions,
     error_translation,
     monitor,
+    new_leases,
     starts_and_ends,
 )
 from warre_blazar.plugins.flavor_instances import SENT
@@ -118,12 +119,11 @@ class FlavorSlotPlugin(base.BasePlugin):
             if request.wait_id not in (None, values["lease_id"]):
                 # The lease has the wait's id, so that a wait can't get two leases.
                 raise exceptions.InvalidField("wait_id", texts.expected.NO_VALUE())
-            if decision := carried_decisions.take(request):
-                return admission.book(reservation_id, request, decision)
-            project_id = db_api.lease_get(values["lease_id"])["project_id"]
-            return admission.book(
-                reservation_id, dataclasses.replace(request, project_id=project_id)
-            )
+            decision = carried_decisions.take(request)
+            if decision is None:
+                project_id = db_api.lease_get(values["lease_id"])["project_id"]
+                request = dataclasses.replace(request, project_id=project_id)
+            return admission.book(reservation_id, request, decision, new_leases.begin())
 
     def claim(self, values: Mapping[str, Any]) -> Claim:
         """What books one of several reservations of a lease, in one transaction with the others."""

@@ -2,8 +2,8 @@
 
 Blazar's functions that write leases, reservations and events read the row again, in a transaction
 of its own. Each transaction takes a connection from the pool, which is tested first, and ends with
-another round trip to the database. An event that was written in the same transaction isn't read at
-all, because the session still has it.
+another round trip to the database. What the same transaction has read or written as a whole isn't
+read again, because the session still has it.
 
 Blazar repeats nothing that a deadlock has undone. It would set a lease to ERROR, or leave it in the
 status of the work that has met the deadlock.
@@ -30,31 +30,52 @@ _FUNCTIONS = (
     "event_update",
 )
 
+#: The functions by which Blazar reads a row back, and what they read.
+_READ_BACK = {
+    "lease_get": models.Lease,
+    "reservation_get": models.Reservation,
+    "event_get": models.Event,
+}
+
 
 def register() -> None:
     """Join the transactions of Blazar's functions in this process."""
     for name in _FUNCTIONS:
         function = getattr(api, name)
         if not hasattr(function, "__wrapped__"):
-            setattr(api, name, _joined(function))
-    if not hasattr(api.event_get, "__wrapped__"):
-        api.event_get = _remembered(api.event_get)
+            setattr(api, name, joined(function))
+    for name, model in _READ_BACK.items():
+        function = getattr(api, name)
+        if not hasattr(function, "__wrapped__"):
+            setattr(api, name, _remembered(function, model))
 
 
-def _remembered(event_get: Callable[[str], Any]) -> Callable[[str], Any]:
-    @functools.wraps(event_get)
-    def get(event_id: str) -> Any:
+def _remembered(read: Callable[[str], Any], model: type[Any]) -> Callable[[str], Any]:
+    """A function that doesn't read a row again that the present transaction has."""
+
+    @functools.wraps(read)
+    def get(row_id: str) -> Any:
         with facade_wrapper.session_for_read() as db:
-            written = db.identity_map.get(orm_util.identity_key(models.Event, event_id))
-            is_whole = written is not None and not sa.inspect(written).expired_attributes
-            return written if is_whole else event_get(event_id)
+            known = db.identity_map.get(orm_util.identity_key(model, row_id))
+            return read(row_id) if known is None or _lacks(known) else known
 
     return get
 
 
-def _joined(function: Callable[..., Any]) -> Callable[..., Any]:
+def _lacks(item: Any) -> bool:
+    """Whether a row lacks something that reading it would give."""
+    state = sa.inspect(item)
+    given = {each.key for each in state.mapper.column_attrs} | {
+        each.key for each in state.mapper.relationships if each.lazy == "joined"
+    }
+    return not given.isdisjoint(state.unloaded)
+
+
+def joined(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that does all of its writes in one transaction, and again after a deadlock."""
+
     @session.retried
-    def joined(*args: Any, **kwargs: Any) -> Any:
+    def write_all(*args: Any, **kwargs: Any) -> Any:
         # As Blazar does, so that its own tests on SQLite have the same engine.
         with session.writer(sqlite_fk=False):
             return function(*args, **kwargs)
@@ -62,7 +83,7 @@ def _joined(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def write(*args: Any, **kwargs: Any) -> Any:
         try:
-            return joined(*args, **kwargs)
+            return write_all(*args, **kwargs)
         except exceptions.TryAgain as error:
             # A lease that is being updated survives this exception.
             raise blazar_errors.as_blazar(error, updating=True) from error

@@ -40,5 +40,5 @@ def test_booking_takes_few_statements_and_transactions(site: Site, admin: Person
     things.book(alpha, flavor)
     with counted(site.engine) as counts:
         things.book(alpha, flavor)
-    assert counts["statements"] <= 35
-    assert counts["transactions"] <= 15
+    assert counts["statements"] <= 26
+    assert counts["transactions"] <= 6

@@ -13,7 +13,7 @@ other, so that few of them lose the race.
 import dataclasses
 import datetime
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from sqlalchemy.orm import Session
 
@@ -140,8 +140,20 @@ def decide(request: BookingRequest, *, with_most: bool | None = False) -> Bookin
     )
 
 
+#: Writes rows that the row of a reservation refers to, in the transaction that books, and returns the
+#: id for the row in ``instance_reservations``. None: any new id.
+Begin = Callable[[Session], str | None]
+
+
+def _written_before(_: Session) -> None:
+    """For a reservation whose rows in Blazar's tables are there already."""
+
+
 def book(
-    reservation_id: str, request: BookingRequest, decision: BookingDecision | None = None
+    reservation_id: str,
+    request: BookingRequest,
+    decision: BookingDecision | None = None,
+    begin: Begin = _written_before,
 ) -> str:
     """Book what a request asks for, under the id of a reservation that Blazar has just created.
 
@@ -151,28 +163,29 @@ def book(
         has been claimed since. If something has, or without a decision, the request is decided
         in the transaction that books.
     :returns: the id of the reservation's row in Blazar's ``instance_reservations``.
+    :param begin: is called in each transaction that books, before the reservation's rows.
     :raises FlavorNotFound, FlavorNotAccessible, FlavorAmbiguous, InvalidPeriod, FlavorNotBookable,
         InMaintenance, NoHostMatches, SlotsExhausted, HostsExhausted, QuotaExceeded,
         LimitsNotRegistered, ServiceUnavailable, TryAgain: nothing was claimed.
     """
-    if decision and (resource_id := _written(reservation_id, decision)):
+    if decision and (resource_id := _written(reservation_id, decision, begin)):
         return resource_id
     new_hosts.read()
 
     def claim(quota: Quota | None) -> str:
-        return _claim(reservation_id, request, quota)
+        return _claim(reservation_id, request, quota, begin)
 
     return quotas.decided(request.conditions.quotas, request.project_id, claim)
 
 
-def _written(reservation_id: str, decision: BookingDecision) -> str | None:
+def _written(reservation_id: str, decision: BookingDecision, begin: Begin) -> str | None:
     """Write a decision that was made earlier, unless it no longer holds.
 
     :returns: the same as ``book``, or None if nothing was written.
     """
     try:
         with session.claiming() as db:
-            return _write(db, reservation_id, decision)
+            return _write(db, reservation_id, decision, begin)
     except Exception as error:
         if not session.is_lost_race(error):
             raise
@@ -180,27 +193,33 @@ def _written(reservation_id: str, decision: BookingDecision) -> str | None:
 
 
 @session.retried
-def _claim(reservation_id: str, request: BookingRequest, quota: Quota | None) -> str:
+def _claim(reservation_id: str, request: BookingRequest, quota: Quota | None, begin: Begin) -> str:
     """Decide about the request and write its claims in one transaction.
 
     The transaction is tried again if the generation of the flavor, of a host or of the project has
     changed since it was read.
     """
     with session.claiming() as db:
-        return claim(request, db, reservation_id, quota)
+        return claim(request, db, reservation_id, quota, begin)
 
 
-def claim(request: BookingRequest, db: Session, reservation_id: str, quota: Quota | None) -> str:
+def claim(
+    request: BookingRequest,
+    db: Session,
+    reservation_id: str,
+    quota: Quota | None,
+    begin: Begin = _written_before,
+) -> str:
     """Decide about the request and write its claims, in the caller's transaction.
 
     :param quota: the project's quota. None: quotas aren't enforced.
     :returns: the same as ``book``.
     :raises session.LostRace: the caller has to begin anew.
     """
-    return _write(db, reservation_id, _decide(db, request, quota)[0])
+    return _write(db, reservation_id, _decide(db, request, quota)[0], begin)
 
 
-def _write(db: Session, reservation_id: str, decision: BookingDecision) -> str:
+def _write(db: Session, reservation_id: str, decision: BookingDecision, begin: Begin) -> str:
     """Write what was decided, and the claims on the project's quota, the flavor and the hosts.
 
     :raises WarreError: the first rule that refuses the booking.
@@ -217,6 +236,7 @@ def _write(db: Session, reservation_id: str, decision: BookingDecision) -> str:
     if decision.standing:
         generations.increase_project(db, request.project_id, decision.standing.generation)
     relocation.claim(db, flavor, place.hosts, place.placed_again)
+    row_id = begin(db)
     reservations.insert(
         db,
         reservation_id,
@@ -243,6 +263,7 @@ def _write(db: Session, reservation_id: str, decision: BookingDecision) -> str:
         place.chosen,
         affinity=request.affinity,
         nova_flavor=nova_flavor,
+        row_id=row_id,
     )
     allocations.allocate(db, reservation_id, place.chosen, place.places)
     place.settle_moved(db, request.conditions)
