@@ -22,8 +22,8 @@ from warre_blazar.plugins import (
     joint_bookings,
     lease_contexts,
     lease_guard,
+    lease_requests,
     lost_leases,
-    new_leases,
     refusal_log,
     refusal_records,
 )
@@ -42,7 +42,7 @@ FOR_SLOTS = (
     lease_contexts.register,
     lease_guard.register,
     # After joined_writes, whose functions it calls.
-    new_leases.register,
+    lease_requests.register,
     lost_leases.register,
     refusal_records.register,
     # After all others that look at what is booked.

@@ -32,8 +32,8 @@ from warre_blazar.plugins import (
     blazar_changes,
     carried_decisions,
     error_translation,
+    lease_requests,
     monitor,
-    new_leases,
     starts_and_ends,
 )
 from warre_blazar.plugins.flavor_instances import SENT
@@ -81,9 +81,10 @@ class FlavorSlotPlugin(base.BasePlugin):
         """The values of a host in Blazar, including its extra capabilities."""
         if host := carried_decisions.host(resource_id):
             return {name: _plain(value) for name, value in host.properties.items()}
-        with error_translation.translated(
-            updating=True
-        ):  # Blazar calls this method for updates too.
+        with (
+            error_translation.translated(updating=True),  # Blazar calls this for updates too.
+            session.reader(),  # One transaction for both statements.
+        ):
             values = db_api.host_get(resource_id)
             if values is None:
                 return None
@@ -123,7 +124,7 @@ class FlavorSlotPlugin(base.BasePlugin):
             if decision is None:
                 project_id = db_api.lease_get(values["lease_id"])["project_id"]
                 request = dataclasses.replace(request, project_id=project_id)
-            return admission.book(reservation_id, request, decision, new_leases.begin())
+            return admission.book(reservation_id, request, decision, lease_requests.begin())
 
     def claim(self, values: Mapping[str, Any]) -> Claim:
         """What books one of several reservations of a lease, in one transaction with the others."""
@@ -162,13 +163,21 @@ class FlavorSlotPlugin(base.BasePlugin):
     def list_allocations(
         self, query: Mapping[str, Any] | None, detail: bool = False
     ) -> list[dict[str, Any]]:
-        """Every host with the reservations on it: ``[{"resource_id", "reservations"}]``."""
+        """Hosts with the reservations on them: ``[{"resource_id", "reservations"}]``.
+
+        If the query names a reservation, only its hosts are there, otherwise all hosts.
+        """
         options = self.get_query_options(query or {}, "allocation")
-        with error_translation.translated(
-            updating=True
-        ):  # Blazar calls this method for updates too.
-            allocations = self.query_allocations([h["id"] for h in db_api.host_list()], **options)
-        return [{"resource_id": h, "reservations": allocations[h]} for h in allocations]
+        with (
+            error_translation.translated(updating=True),  # Blazar calls this for updates too.
+            session.reader() as db,
+        ):
+            if reservation_id := options.get("reservation_id"):
+                host_ids = list(allocations.allocated(db, str(reservation_id)))
+            else:
+                host_ids = [h["id"] for h in db_api.host_list()]
+            found = self.query_allocations(host_ids, **options)
+        return [{"resource_id": h, "reservations": found[h]} for h in found]
 
     def query_allocations(
         self,

@@ -42,3 +42,15 @@ def test_booking_takes_few_statements_and_transactions(site: Site, admin: Person
         things.book(alpha, flavor)
     assert counts["statements"] <= 26
     assert counts["transactions"] <= 6
+
+
+def test_deletion_takes_few_statements_and_transactions(site: Site, admin: Person, alpha: Person):
+    """The reservation hasn't begun, and two channels tell of it."""
+    session.change(deliveries.set_channels, {"bills": True, "mail": False})
+    flavor = things.add_flavor(admin)
+    things.book(alpha, flavor)
+    booked = things.book(alpha, flavor)
+    with counted(site.engine) as counts:
+        assert alpha.delete(f"reservations/{booked['id']}").status_int == 204
+    assert counts["statements"] <= 27
+    assert counts["transactions"] <= 11

@@ -140,8 +140,8 @@ def decide(request: BookingRequest, *, with_most: bool | None = False) -> Bookin
     )
 
 
-#: Writes rows that the row of a reservation refers to, in the transaction that books, and returns the
-#: id for the row in ``instance_reservations``. None: any new id.
+#: Writes the rows to which that of a reservation refers, in the transaction that books. It returns
+#: the id for the row in ``instance_reservations``. None: any new id.
 Begin = Callable[[Session], str | None]
 
 
