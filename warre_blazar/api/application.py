@@ -7,6 +7,7 @@ import pecan
 import webob
 from blazar.api import context
 
+from warre_blazar.api import pecan_requests
 from warre_blazar.api.controllers import base
 from warre_blazar.api.controllers.v2 import V2Controller
 
@@ -26,6 +27,7 @@ class V2Application:
     """
 
     def __init__(self) -> None:
+        pecan_requests.remember_signatures()
         root = _Root()
         children = vars(root.v2).items()
         #: The names of the resources in paths.

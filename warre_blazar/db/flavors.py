@@ -58,7 +58,9 @@ def of_row(row: sa.RowMapping) -> Flavor:
     )
 
 
-def accessible_to(project_id: str | None) -> sa.ColumnElement[bool]:
+def accessible_to(
+    project_id: str | sa.BindParameter[str] | None,
+) -> sa.ColumnElement[bool]:
     """The condition that a flavor is public, or that the project has access to it."""
     granted = sa.select(flavor_projects.c.flavor_id).where(
         flavor_projects.c.project_id == project_id
@@ -80,7 +82,7 @@ def compare(db: Session, values: Mapping[str, Any]) -> None:
     session.compare(db, texts)
 
 
-def named(ref: str) -> list[sa.ColumnElement[bool]]:
+def named(ref: str | sa.BindParameter[str]) -> list[sa.ColumnElement[bool]]:
     """The conditions that a flavor has an id or a name, and isn't deleted."""
     return [flavors.c.deleted == "", sa.or_(flavors.c.id == ref, flavors.c.name == ref)]
 

@@ -194,13 +194,17 @@ def _hosts_of(db: Session, window_ids: Collection[str]) -> dict[str, list[tuple[
     return closed
 
 
-def closes(flavor_id: sa.ColumnElement[str], during: Span) -> sa.ColumnElement[bool]:
+def closes(
+    flavor_id: sa.ColumnElement[str],
+    start: sa.ColumnElement[datetime.datetime],
+    end: sa.ColumnElement[datetime.datetime],
+) -> sa.ColumnElement[bool]:
     """The condition that a window overlaps a span and closes a flavor."""
     return sa.exists().where(
         window_flavors.c.window_id == maintenance_windows.c.id,
         window_flavors.c.flavor_id == flavor_id,
-        maintenance_windows.c.start_date < during.end,
-        maintenance_windows.c.end_date > during.start,
+        maintenance_windows.c.start_date < end,
+        maintenance_windows.c.end_date > start,
     )
 
 

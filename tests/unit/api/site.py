@@ -36,6 +36,7 @@ from warre_blazar.db import session
 from warre_blazar.db import tables as models
 from warre_blazar.openstack import caches, limits, nova_quotas, people
 from warre_blazar.plugins import monitor
+from warre_blazar.services.booking.through_manager import calls
 from warre_blazar.services.running.executor import Executor, Pools
 
 T = TypeVar("T")
@@ -247,6 +248,7 @@ class Site:
         self.cloud.clear()
         limits._remembered.clear()
         people._read.clear()
+        calls._alive.clear()
         nova_quotas._asked.clear()
         self.set_time(NOW)
         self.clock.meanwhile = self.execute

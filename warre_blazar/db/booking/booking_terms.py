@@ -1,6 +1,8 @@
 """Reads what decides about a booking, apart from slots and hosts."""
 
 import dataclasses
+import datetime
+import functools
 from collections import defaultdict
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -122,7 +124,21 @@ def read(
     :param counted: the resource types whose reservations count against the project's quota. None:
         the usage isn't read.
     """
-    is_closed = maintenance.closes(t.flavors.c.id, span).label("is_closed")
+    query = _query(None if counted is None else frozenset(counted))
+    values = {"ref": ref, "project_id": project_id, "start": span.start, "end": span.end}
+    rows = db.execute(query, values).mappings().all()
+    found = [_terms(row, with_usage=counted is not None) for row in rows]
+    return [terms for terms in found if terms.flavor.id == ref] or found
+
+
+@functools.cache
+def _query(counted: frozenset[str] | None) -> sa.Select[Any]:
+    """The query of ``read``. SQLAlchemy needs longer to build it than to read its rows."""
+    ref: sa.BindParameter[str] = sa.bindparam("ref")
+    project_id: sa.BindParameter[str] = sa.bindparam("project_id")
+    start: sa.BindParameter[datetime.datetime] = sa.bindparam("start")
+    end: sa.BindParameter[datetime.datetime] = sa.bindparam("end")
+    is_closed = maintenance.closes(t.flavors.c.id, start, end).label("is_closed")
     columns: list[Any] = [t.flavors, is_closed]
     source: Any = t.flavors
     if counted is not None:
@@ -130,10 +146,7 @@ def read(
         columns += usage.c
         source = t.flavors.join(usage, sa.true())
     conditions = [*flavors.named(ref), flavors.accessible_to(project_id)]
-    query = sa.select(*columns).select_from(source).where(*conditions).order_by(t.flavors.c.id)
-    rows = db.execute(query).mappings().all()
-    found = [_terms(row, with_usage=counted is not None) for row in rows]
-    return [terms for terms in found if terms.flavor.id == ref] or found
+    return sa.select(*columns).select_from(source).where(*conditions).order_by(t.flavors.c.id)
 
 
 def _terms(row: sa.RowMapping, *, with_usage: bool) -> Terms:

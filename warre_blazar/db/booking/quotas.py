@@ -110,7 +110,7 @@ def _live() -> sa.ColumnElement[bool]:
     )
 
 
-def standing(project_id: str, types: Collection[str]) -> sa.Select[Any]:
+def standing(project_id: sa.BindParameter[str], types: Collection[str]) -> sa.Select[Any]:
     """A query of a project's usage, as in ``usage``, and of its generation.
 
     The columns are ``used_reservations``, ``used_hours`` (NULL: none) and ``project_generation``

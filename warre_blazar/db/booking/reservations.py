@@ -6,6 +6,7 @@ find only those that Blazar has.
 
 import dataclasses
 import datetime
+import functools
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
@@ -258,29 +259,28 @@ def where(
     return [_reservation(row) for row in db.execute(query).mappings()]
 
 
+def _of_lease(column: sa.Column[Any]) -> sa.ScalarSelect[Any]:
+    """A value of the lease of the reservation whose id is the parameter ``of_id``."""
+    tables = reservations.join(leases, leases.c.id == reservations.c.lease_id)
+    query = sa.select(column).select_from(tables)
+    return query.where(reservations.c.id == sa.bindparam("of_id")).scalar_subquery()
+
+
+#: Statements of every booking are built once.
+_INSERT = bookings.insert().values(
+    lease_id=_of_lease(leases.c.id),
+    project_id=_of_lease(leases.c.project_id),
+    user_id=_of_lease(leases.c.user_id),
+)
+
+
 def insert(db: Session, reservation_id: str, values: Mapping[str, Any], shape: Shape) -> None:
     """Add a reservation that is in Blazar's table.
 
     :param values: values by column name, without the shape, the ids, and whose it is.
     """
-    of_lease = reservations.join(leases, leases.c.id == reservations.c.lease_id)
-    whose = (
-        sa.select(column).select_from(of_lease).where(reservations.c.id == reservation_id)
-        for column in (leases.c.id, leases.c.project_id, leases.c.user_id)
-    )
-    lease_id, project_id, user_id = (query.scalar_subquery() for query in whose)
-    db.execute(
-        bookings.insert().values(
-            id=reservation_id,
-            live_id=reservation_id,
-            reservation_id=reservation_id,
-            lease_id=lease_id,
-            project_id=project_id,
-            user_id=user_id,
-            shape=shape.to_json(),
-            **values,
-        )
-    )
+    ids = dict.fromkeys(("id", "live_id", "reservation_id", "of_id"), reservation_id)
+    db.execute(_INSERT, {**ids, "shape": shape.to_json(), **values})
 
 
 def find(db: Session, ref: str, project_id: str | None = None) -> Reservation | None:
@@ -288,7 +288,7 @@ def find(db: Session, ref: str, project_id: str | None = None) -> Reservation | 
 
     :param project_id: the project that the reservation must belong to. None: any project.
     """
-    return _find(db, _LIVE, _named(ref, project_id))
+    return _find(db, _LIVE, *_named(project_id), ref=ref, project_id=project_id)
 
 
 def find_ever(
@@ -298,23 +298,39 @@ def find_ever(
 
     :param deleted: whether deleted reservations are found too.
     """
-    conditions = _named(ref, project_id)
-    if not deleted:
-        conditions.append(bookings.c.deleted_at.is_(None))
-    return _find(db, _ALL, conditions)
+    conditions = _named(project_id) if deleted else (*_named(project_id), _NOT_DELETED)
+    return _find(db, _ALL, *conditions, ref=ref, project_id=project_id)
 
 
-def _named(ref: str, project_id: str | None) -> list[sa.ColumnElement[bool]]:
-    conditions = [sa.or_(bookings.c.id == ref, bookings.c.reservation_id == ref)]
-    return conditions if project_id is None else [*conditions, bookings.c.project_id == project_id]
+_REF: sa.BindParameter[str] = sa.bindparam("ref")
+_NAMED = sa.or_(bookings.c.id == _REF, bookings.c.reservation_id == _REF)
+_OF_PROJECT = bookings.c.project_id == sa.bindparam("project_id")
+_NOT_DELETED = bookings.c.deleted_at.is_(None)
+_IN_LEASE = leases.c.id == sa.bindparam("lease_id")
+_HALF_MADE = bookings.c.status == reservation_states.PENDING_CREATE
+_EVER_IN_LEASE = sa.and_(
+    bookings.c.lease_id == sa.bindparam("lease_id"),
+    sa.or_(bookings.c.status.is_(None), sa.not_(_HALF_MADE)),
+)
+
+
+def _named(project_id: str | None) -> tuple[sa.ColumnElement[bool], ...]:
+    return (_NAMED,) if project_id is None else (_NAMED, _OF_PROJECT)
 
 
 def _find(
-    db: Session, rows: sa.FromClause, conditions: Collection[sa.ColumnElement[bool]]
+    db: Session, rows: sa.FromClause, *conditions: sa.ColumnElement[bool], **values: str | None
 ) -> Reservation | None:
-    query = sa.select(*_COLUMNS).select_from(rows).where(*conditions)
-    row = db.execute(query).mappings().first()
+    """
+    :param conditions: some of the constants above, with which each query is built once.
+    """
+    row = db.execute(_query(rows, *conditions), values).mappings().first()
     return _reservation(row) if row else None
+
+
+@functools.cache
+def _query(rows: sa.FromClause, *conditions: sa.ColumnElement[bool]) -> sa.Select[Any]:
+    return sa.select(*_COLUMNS).select_from(rows).where(*conditions)
 
 
 def require(db: Session, ref: str, project_id: str | None = None) -> Reservation:
@@ -330,7 +346,7 @@ def require(db: Session, ref: str, project_id: str | None = None) -> Reservation
 
 def find_by_lease(db: Session, lease_id: str) -> Reservation | None:
     """The reservation of a lease, or None if it doesn't exist."""
-    return _find(db, _LIVE, [leases.c.id == lease_id])
+    return _find(db, _LIVE, _IN_LEASE, lease_id=lease_id)
 
 
 def find_ever_in_lease(db: Session, lease_id: str) -> Reservation | None:
@@ -338,9 +354,7 @@ def find_ever_in_lease(db: Session, lease_id: str) -> Reservation | None:
 
     A lease that was deleted half made counts as one that never was.
     """
-    half_made = bookings.c.status == reservation_states.PENDING_CREATE
-    was_made = sa.or_(bookings.c.status.is_(None), sa.not_(half_made))
-    return _find(db, _ALL, [bookings.c.lease_id == lease_id, was_made])
+    return _find(db, _ALL, _EVER_IN_LEASE, lease_id=lease_id)
 
 
 def listing(

@@ -69,6 +69,11 @@ def seen(probe: Callable[[], T | None], not_known: exceptions.NoAnswer) -> T | N
     return found
 
 
+#: Until when the last heartbeat that was read isn't too old ("until"), by this process's clock. So
+#: long, reading it again couldn't say that all managers are dead.
+_alive: dict[str, float] = {}
+
+
 def check_alive() -> None:
     """Check that a manager lives, so that no request waits in vain for an answer.
 
@@ -76,12 +81,20 @@ def check_alive() -> None:
 
     :raises ServiceUnavailable: the heartbeats of all managers have stopped.
     """
+    now = timer.now()
+    if now < _alive.get("until", -float("inf")):
+        return
     with session.reader() as db:
         silence = executions.silence(db)
-    if silence is not None and silence > times.DEAD_AFTER:
+    if silence is None:
+        return
+    if silence > times.DEAD_AFTER:
         raise exceptions.ServiceUnavailable(
             "The reservation manager", texts.services.SILENT(seconds=silence)
         )
+    # The silence is in whole seconds, and was possibly longer by nearly one. The clock of the
+    # machine of a manager may be ahead.
+    _alive["until"] = now + times.DEAD_AFTER - max(silence, 0) - 1
 
 
 def answered(
