@@ -25,6 +25,13 @@ from tests.unit.cli.fake_api import (
 
 SERIES, WAIT, RESERVATION = series()["id"], wait()["id"], reservation()["id"]
 ACCESS = {"id": "7", "flavor": FLAVOR.id, "project_id": PROJECT}
+SHARE = {
+    "id": "8",
+    "reservation_id": RESERVATION,
+    "project_id": "another-project",
+    "owner_id": PROJECT,
+    "created_at": "2026-12-01T00:00:00+00:00",
+}
 WINDOW = {
     "id": "44444444-4444-4444-8444-444444444444",
     "start": "2099-12-01T00:00:00+00:00",
@@ -43,6 +50,7 @@ _IDS = {
     "flavor": FLAVOR.id,
     "series": SERIES,
     "access": ACCESS["id"],
+    "share": SHARE["id"],
 }
 
 
@@ -78,6 +86,8 @@ def fill(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
         "GET /v2/waits": listing(wait()),
         f"GET /v2/waits/{WAIT}": Answer(200, wait()),
         "GET /v2/flavorprojects": listing(ACCESS),
+        "GET /v2/shares": listing(SHARE),
+        f"GET /v2/shares/{SHARE['id']}": Answer(200, SHARE),
         "GET /v2/maintenancewindows": listing(WINDOW),
         f"GET /v2/maintenancewindows/{WINDOW['id']}": Answer(200, WINDOW),
         "GET /v2/hosts": listing(),

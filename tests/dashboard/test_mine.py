@@ -32,6 +32,7 @@ def answers(api: Api) -> None:
     )
     api.answers[f"PATCH {LINE}"] = foreseen()
     api.answers[f"DELETE {LINE}"] = Answer(204)
+    api.answers["GET /v2/shares"] = listing()
 
 
 @pytest.mark.parametrize(
@@ -209,3 +210,32 @@ def test_time_left_is_said_in_words() -> None:
     lengths = [(0.5, "30 minutes"), (2, "2 hours"), (50, "2 days")]
     for hours, words in lengths:
         assert filters.lasting(datetime.timedelta(hours=hours)) == words
+
+
+def test_reservation_is_shared_and_no_longer(member: Visitor, api: Api) -> None:
+    share = {"id": "7", "reservation_id": ID, "project_id": "beta", "owner_id": "project-1"}
+    share["created_at"] = "2026-11-01T00:00:00+00:00"
+    api.answers |= {
+        "GET /v2/shares": listing(share),
+        "GET /v2/shares/7": Answer(200, share),
+        "POST /v2/shares": Answer(201, share),
+        "DELETE /v2/shares/7": Answer(204),
+    }
+    assert "Shared with" in member.sees(ONE)
+    member.sends(f"{ONE}share/", {"project": "beta"})
+    assert "Let beta boot no more servers" in member.sees(f"{ONE}share/7/")
+    member.sends(f"{ONE}share/7/", {})
+    changes = [request for request in api.seen if request.method != "GET"]
+    assert [request.line for request in changes] == ["POST /v2/shares", "DELETE /v2/shares/7"]
+    assert changes[0].body == {"reservation_id": ID, "project_id": "beta"}
+
+
+def test_guest_sees_a_reservation_as_shared_and_cannot_change_it(member: Visitor, api: Api) -> None:
+    shared = reservation(project_id="alpha", shared=True, status="ACTIVE", servers=[])
+    api.answers[f"GET {LINE}"] = Answer(200, shared)
+    api.answers["GET /v2/reservations"] = listing(shared)
+    one, mine = member.sees(ONE), member.sees(MINE)
+    assert "The project alpha has booked it" in one and "Launch a server" in one
+    assert ">shared<" in mine
+    for page in (one, mine):
+        assert "Extend or change" not in page and "End now" not in page

@@ -142,7 +142,8 @@ class Members:
         path = root + operation.path
         for name in ("flavor_id", "reservation_id", "wait_id", "series_id"):
             path = path.replace(f"{{{name}}}", self._id(operation, name))
-        path = path.replace("{flavorproject_id}", "1").replace("{window_id}", "1")
+        for name in ("flavorproject_id", "window_id", "share_id"):
+            path = path.replace(f"{{{name}}}", "1")
         query = self._filled(operation.query, frozenset())
         if query:
             path = f"{path}?{urllib.parse.urlencode(query, errors='replace')}"

@@ -34,11 +34,11 @@ _OTHER_WORDS = {
         "lease",
     ),
     *("lease_name", "longest", "matching", "next_free", "option", "reservation", "resource"),
-    *("service", "start_from", "types", "wait", "window", "windows"),
+    *("service", "share", "start_from", "types", "wait", "window", "windows"),
     *("fields", "now", "sent", "PATCH"),
     *("Accept", "Forwarded", "GET", "POST", "VCPU", "admin", "blazar-api", "blazar-manager"),
     "X-Warre-Blazar",
-    *("COUNT", "FREQ", "UNTIL"),
+    *("COUNT", "DTSTART", "EXDATE", "FREQ", "UNTIL"),
     *("cleaning_time", "max_series_occurrences", "rpc_response_timeout"),
 }
 

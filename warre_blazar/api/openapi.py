@@ -14,7 +14,16 @@ from warre_blazar.api import answer_schemas, parsing, schemas
 from warre_blazar.api.controllers import base
 from warre_blazar.api.operation import Operation
 from warre_blazar.api.operations import OPERATIONS, ref
-from warre_blazar.fields import audit, flavors, others, reservations, series, usage, waits
+from warre_blazar.fields import (
+    audit,
+    flavors,
+    others,
+    reservations,
+    series,
+    shares,
+    usage,
+    waits,
+)
 from warre_blazar.fields.kinds import Schema
 
 #: The URLs under which all paths exist, with descriptions.
@@ -51,6 +60,7 @@ _RESOURCES = (
         series.SeriesFields,
         waits.WaitFields,
         audit.AuditFindingFields,
+        shares.ShareFields,
     ),
 )
 
@@ -89,6 +99,7 @@ _COMPONENTS: dict[str, Schema] = {
     "SeriesCreate": schemas.SERIES_CREATE,
     "SeriesUpdate": schemas.SERIES_UPDATE,
     "SeriesForeseen": schemas.SERIES_FORESEEN,
+    "ShareCreate": schemas.creation(shares.ShareFields),
     "Error": schemas.ERROR,
 }
 

@@ -19,6 +19,7 @@ from warre_blazar.api.operation import Operation, declared
 from warre_blazar.domain.booking import verdict
 from warre_blazar.fields.kinds import reference as ref
 from warre_blazar.fields.others import AccessFields, WindowFields
+from warre_blazar.fields.shares import ShareFields
 from warre_blazar.fields.usage import RefusalFields
 from warre_blazar.fields.waits import WaitFields
 
@@ -302,4 +303,5 @@ OPERATIONS = (
         ("forbidden", "no_answer", "series_not_found"),
         query=series.DELETE_QUERY,
     ),
+    *declared(ShareFields),
 )

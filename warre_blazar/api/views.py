@@ -155,12 +155,20 @@ def snapshots(items: Sequence[ServerSnapshot]) -> dict[str, Any]:
     return {"snapshots": [item.document() for item in items]} if items else {}
 
 
-def servers(inside: Inside | None) -> dict[str, Any]:
-    """The field with the servers in a reservation. None: they aren't known."""
+def servers(inside: Inside | None, project_id: str | None = None) -> dict[str, Any]:
+    """The field with the servers in a reservation. None: they aren't known.
+
+    :param project_id: the project of the servers. None: those of all projects.
+    """
     if inside is None:
         return {"servers": None}
     here = [(each.id, each, False) for each in inside.servers]
     moved = [(each.server_id, each.server, True) for each in inside.moved_out]
+    of_project = (
+        each
+        for each in (*here, *moved)
+        if project_id is None or (each[1] and each[1].project_id == project_id)
+    )
     return {
         "servers": [
             {
@@ -169,7 +177,7 @@ def servers(inside: Inside | None) -> dict[str, Any]:
                 "status": server and server.status,
                 "moved_out": moved_out,
             }
-            for server_id, server, moved_out in (*here, *moved)
+            for server_id, server, moved_out in of_project
         ]
     }
 

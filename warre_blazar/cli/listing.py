@@ -72,6 +72,29 @@ def option(flag: str, text: str, **settings: Any) -> ListFilter:
     )
 
 
+class ShowObject(base.OneCommand, base.ShowCommand):
+    """A command that shows one object of a kind."""
+
+    collection = ""
+
+    def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
+        ref = getattr(parsed_args, self.argument)
+        return self.details(getattr(self.v2, self.collection).get(ref).document)
+
+
+class DeleteObjects(base.DeleteCommand):
+    """A command that deletes objects of a kind."""
+
+    collection = ""
+
+    def remove(self, ref: str, parsed_args: argparse.Namespace) -> base.Deletion:
+        getattr(self.v2, self.collection).delete(ref)
+        return base.Deletion(ref)
+
+    def describe(self, ref: str) -> str:
+        return f"{self.noun} {getattr(self.v2, self.collection).get(ref).id}"
+
+
 class ListObjects(base.ListCommand):
     """A command that lists the objects of a kind that its filters choose."""
 

@@ -13,12 +13,12 @@ def named(command: base.Command, documents: Iterable[Document]) -> list[Document
     """Return the documents with the names of their projects and users. An unknown name is None."""
     rows = list(documents)
     projects = project_names.names(command, (row["project_id"] for row in rows))
-    users = user_names.names(command, (row["user_id"] for row in rows))
+    users = user_names.names(command, (row.get("user_id") for row in rows))
     return [
         {
             **row,
             "project": projects.get(row["project_id"] or ""),
-            "user": users.get(row["user_id"] or ""),
+            "user": users.get(row.get("user_id") or ""),
         }
         for row in rows
     ]

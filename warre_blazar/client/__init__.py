@@ -42,6 +42,7 @@ from warre_blazar.client.types import (
     Reservation,
     Series,
     SeriesForeseen,
+    Share,
     Span,
     Usage,
     UsageReport,
@@ -73,6 +74,7 @@ __all__ = [
     "Reservation",
     "Series",
     "SeriesForeseen",
+    "Share",
     "Span",
     "Usage",
     "UsageReport",
@@ -137,6 +139,7 @@ class Client:
         self.refusals = resources.Refusals(self.transport)
         self.messages = resources.MessageSettings(self.transport)
         self.offers = resources.Offerings(self.transport)
+        self.shares = resources.Shares(self.transport)
         self.waits = waits.Waits(self.transport)
         self.audit = resources.Audits(self.transport)
 

@@ -30,7 +30,8 @@ def title(reservation: Reservation, owner: str | None = None) -> str:
     :param owner: the name of the project, if reservations of several projects are shown.
     """
     named = [name for name in (owner, reservation.name) if name]
-    return ": ".join([*named, f"{reservation.instance_count} x {reservation.flavor.name}"])
+    what = f"{reservation.instance_count} x {reservation.flavor.name}"
+    return ": ".join([*named, f"{what} (shared)" if reservation.shared else what])
 
 
 def _event(title: str, reservation: Reservation, now: datetime.datetime) -> icalendar.Event:

@@ -114,6 +114,22 @@ class Paged(Listed[Kind]):
         return Page(found, number, size, total)
 
 
+class Owned(Paged[Kind]):
+    """A collection whose objects are created, shown and deleted."""
+
+    def get(self, ref: str) -> Kind:
+        """Return one object."""
+        return self.kind.of(self._transport.request_document("GET", self._path(ref)))
+
+    def create(self, **values: Any) -> Kind:
+        """Create an object. ``values`` are its fields."""
+        return self.kind.of(self._transport.create(f"/{self.noun}", values_of(values)))
+
+    def delete(self, ref: str) -> None:
+        """Delete an object."""
+        self._remove(ref)
+
+
 class Editable(Listed[Kind]):
     """A collection whose objects operators change, with dry runs."""
 

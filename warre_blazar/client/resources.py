@@ -12,6 +12,7 @@ from warre_blazar.client.collection import (
     Collection,
     Editable,
     Listed,
+    Owned,
     Paged,
     Time,
     hours_of,
@@ -31,6 +32,7 @@ from warre_blazar.client.types import (
     Page,
     Reason,
     Refusal,
+    Share,
     Span,
     UsageReport,
     Window,
@@ -335,6 +337,17 @@ class Refusals(Paged[Refusal]):
     filters = parameters(
         *("all_projects", "project_id", "user_id", "flavor_id", "code"), since="from", until="to"
     )
+
+
+class Shares(Owned[Share]):
+    """The rights of projects to boot servers on the places of others' reservations.
+
+    ``list`` returns those that the user's project gives or has. It filters by ``reservation_id``,
+    and for operators by ``all_projects``. ``create`` takes ``reservation_id`` and ``project_id``.
+    """
+
+    noun, kind = "shares", Share
+    filters = parameters("all_projects", "reservation_id")
 
 
 class Audits(Collection):

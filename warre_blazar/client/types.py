@@ -8,7 +8,7 @@ import dataclasses
 import datetime
 from typing import Any, Generic, Self, TypeVar
 
-from warre_blazar.fields import audit, flavors, others, reservations, series, usage, waits
+from warre_blazar.fields import audit, flavors, others, reservations, series, shares, usage, waits
 from warre_blazar.fields.declaration import Field, Resource, answered
 from warre_blazar.fields.kinds import Text, Time
 
@@ -497,6 +497,10 @@ class AuditReport:
     away: dict[str, str]
     #: The differences that remain come first.
     findings: Page[AuditFinding]
+
+
+class Share(Value, shares.ShareFields):
+    """The right of another project to boot servers on the places of a reservation."""
 
 
 class Wait(Value, waits.WaitFields):

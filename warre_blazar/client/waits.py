@@ -4,28 +4,25 @@ import datetime
 from typing import Any
 
 from warre_blazar.client import lookup, times
-from warre_blazar.client.collection import DRY_RUN, Paged, Time, parameters, values_of
+from warre_blazar.client.collection import DRY_RUN, Owned, Time, parameters, values_of
 from warre_blazar.client.types import Wait
 
 
-class Waits(Paged[Wait]):
+class Waits(Owned[Wait]):
     """What projects want to book once there is room, the oldest first.
 
     ``ref`` is a wait's id, the start of its id, or the name of the reservation to be. A name works
     only if no other wait of the project that is WAITING has it.
 
     ``list`` filters by ``status`` (one or more of the states, which commas separate) and
-    ``user_id``, and for operators by ``project_id`` or ``all_projects``.
+    ``user_id``, and for operators by ``project_id`` or ``all_projects``. ``get`` returns a wait
+    with its position in line. ``delete`` cancels it; what was booked for it stays.
     """
 
     noun, kind = "waits", Wait
     filters = parameters("all_projects", "status", "project_id", "user_id")
 
-    def get(self, ref: str) -> Wait:
-        """Return one wait, with its position in line."""
-        return Wait.of(self._transport.request_document("GET", self._path(ref)))
-
-    def create(
+    def create(  # type: ignore[override]
         self,
         flavor: str | None = None,
         *,
@@ -62,10 +59,6 @@ class Waits(Paged[Wait]):
             foreseen = self._transport.request_document("POST", address, query=DRY_RUN, body=body)
             return Wait.of(foreseen)
         return Wait.of(self._transport.create(address, body))
-
-    def delete(self, ref: str) -> None:
-        """Cancel a wait. What was booked for it stays."""
-        self._remove(ref)
 
     def _id(self, ref: str) -> str:
         return lookup.wait(self, ref)

@@ -339,6 +339,27 @@ backings = sa.Table(
     # The groups of the Nova flavor that require the reservation's trait: a list of resource classes
     # by the group's suffix. NULL: none do.
     sa.Column("told", sa.JSON(none_as_null=True)),
+    # The other projects that may have access in Nova, and servers, because the reservation is or
+    # was shared with them: a list of ids. NULL: none.
+    sa.Column("guests", sa.JSON(none_as_null=True)),
+)
+
+# The other projects that may boot on the places of a reservation: domain.running.backing.
+# ReservationShare. They end with the note of what the reservation has in Nova.
+shares = sa.Table(
+    "warre_shares",
+    metadata,
+    sa.Column("id", sa.String(36), primary_key=True),
+    sa.Column(
+        "reservation_id",
+        sa.String(36),
+        sa.ForeignKey("warre_backings.reservation_id", ondelete="CASCADE"),
+        nullable=False,
+    ),
+    sa.Column("project_id", string(64), nullable=False),
+    sa.Column("created_at", sa.DateTime, nullable=False),
+    sa.UniqueConstraint("reservation_id", "project_id", name="uniq_warre_shares"),
+    sa.Index("ix_warre_shares_project", "project_id"),
 )
 
 # The projects that aggregates of the site name in a key that begins with filter_tenant_id, so that

@@ -50,6 +50,7 @@ maintenance_windows = models.maintenance_windows
 refusal_counts = record_models.refusal_counts
 refusals = record_models.refusals
 series = models.series
+shares = models.shares
 turns = models.turns
 usage = record_models.usage
 audits = record_models.audits

@@ -524,6 +524,24 @@ class AccessNotFound(WarreError):
         super().__init__(refusals.ACCESS_NOT_FOUND(flavorproject=ref))
 
 
+class ShareExists(WarreError):
+    """The reservation is shared with the project already."""
+
+    code = "share_exists"
+
+    def __init__(self, ref: str, project_id: str) -> None:
+        super().__init__(refusals.SHARE_EXISTS(reservation=ref, project=project_id))
+
+
+class ShareNotFound(WarreError):
+    """The share doesn't exist, or the caller may not see it."""
+
+    code = "share_not_found"
+
+    def __init__(self, ref: str) -> None:
+        super().__init__(refusals.SHARE_NOT_FOUND(share=ref))
+
+
 class InMaintenance(WarreError):
     """A maintenance window closes the flavor for a part of the requested time."""
 

@@ -233,6 +233,13 @@ class ReservationFields(Resource):
         Use.READ_ONLY | Use.NOT_IN_WARRE | Use.SOMETIMES,
         default=(),
     )
+    shared: Field[bool | None] = Field(
+        BOOLEAN,
+        "Whether another project has booked the reservation, and lets the caller's project boot "
+        "servers in it. Such a reservation shows no contact, no log and only the project's own "
+        "servers. Only answers about such reservations have this field.",
+        Use.READ_ONLY | Use.NOT_IN_WARRE | Use.SOMETIMES | Use.RARE,
+    )
     log: Field[list[dict[str, Any]]] = Field(
         FieldKind(_LOG),
         "What has happened to the reservation, the oldest change first. Only answers to requests "

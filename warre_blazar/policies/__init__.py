@@ -11,6 +11,7 @@ import itertools
 from oslo_policy import policy
 
 from warre_blazar.fields.others import AccessFields, WindowFields
+from warre_blazar.fields.shares import ShareFields
 from warre_blazar.fields.usage import RefusalFields
 from warre_blazar.fields.waits import WaitFields
 from warre_blazar.policies import (
@@ -30,7 +31,7 @@ _RULES = (
     *(flavors.RULES, declaration.of(AccessFields), reservations.RULES),
     *(declaration.of(WindowFields), limits.RULES, hosts.RULES, usage.RULES),
     *(declaration.of(RefusalFields), messages.RULES, offers.RULES, series.RULES),
-    *(declaration.of(WaitFields), audit.RULES),
+    *(declaration.of(WaitFields), audit.RULES, declaration.of(ShareFields)),
 )
 
 

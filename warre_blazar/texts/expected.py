@@ -97,6 +97,7 @@ PROJECT_OF_KEYSTONE = _field(
     "project_of_keystone",
     "expected the id of a project that Keystone has; 'openstack project list' shows it",
 )
+ANOTHER_PROJECT = _field("another_project", "expected another project than the reservation's")
 PROJECT_NEEDED = _field("project_needed", "expected, because the token is for no project")
 TIMEZONE = _field("timezone", "expected the name of a time zone such as Europe/Berlin")
 WEEKLY_HOURS = _field(

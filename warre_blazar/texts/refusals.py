@@ -386,7 +386,8 @@ OTHER_PROJECTS = _rule(
 #: What ``OTHER_PROJECTS`` may be about.
 LIST_RESERVATIONS, LIST_SERIES, LIST_WAITS = "list reservations", "list series", "list waits"
 LIST_REFUSALS, SEE_USAGE = "list refused requests", "see the usage"
-LISTED = (LIST_RESERVATIONS, LIST_SERIES, LIST_WAITS, LIST_REFUSALS, SEE_USAGE)
+LIST_SHARES = "list shares"
+LISTED = (LIST_RESERVATIONS, LIST_SERIES, LIST_WAITS, LIST_REFUSALS, SEE_USAGE, LIST_SHARES)
 NO_ROLE_TO_BOOK = _rule(
     "no_role_to_book",
     "{why:said}, so nobody could book for you later. A federated login has roles only while you "
@@ -447,3 +448,7 @@ WINDOW_CONFLICT = Entry(
 )
 ACCESS_EXISTS = Entry("access_exists", "Already exists", also="flavor project")
 ACCESS_NOT_FOUND = Entry("access_not_found", "FlavorProject {flavorproject} doesn't exist")
+SHARE_EXISTS = Entry(
+    "share_exists", "Reservation {reservation} is shared with the project {project} already"
+)
+SHARE_NOT_FOUND = Entry("share_not_found", "Share {share} doesn't exist")

@@ -22,10 +22,12 @@ def ids(site: Site, admin: Person, alpha: Person) -> dict[str, str]:
 
     def make() -> dict[str, str]:
         flavor = things.add_flavor(admin)
+        booked = things.book(alpha, flavor)
         return {
             "flavor_id": flavor["id"],
             "flavorproject_id": things.grant(admin, flavor, alpha.project_id)["id"],
-            "reservation_id": things.book(alpha, flavor)["id"],
+            "reservation_id": booked["id"],
+            "share_id": things.share(alpha, booked, admin.project_id)["id"],
             "window_id": things.add_window(admin, flavor)["id"],
             "series_id": things.add_series(alpha, flavor)["id"],
             "wait_id": things.add_wait(alpha, flavor)["id"],
@@ -42,6 +44,7 @@ GOOD: dict[str, dict[str, Any]] = {
     "ReservationCreate": {"flavor_id": "gpu.small", "start": things.at(3), "end": things.at(3, 2)},
     "ReservationUpdate": {"end": things.at(2, 12)},
     "WaitCreate": {"flavor_id": "gpu.small", "hours": 1},
+    "ShareCreate": {"reservation_id": "{reservation_id}", "project_id": "another"},
     "WindowCreate": {"start": things.at(8), "end": things.at(9)},
     "WindowUpdate": {"note": "changed"},
     "MessagesUpdate": {"enabled": False},
@@ -113,6 +116,8 @@ FIELDS = [
 def send(person: Person, schema: str, ids: dict[str, str], body: Any) -> Answer:
     operation = OPERATIONS[schema]
     path = operation.path.format(**ids).removeprefix("/")
+    if isinstance(body, dict) and body.get("reservation_id") == "{reservation_id}":
+        body = {**body, "reservation_id": ids["reservation_id"]}
     return person.send(operation.method, path, body)
 
 

@@ -51,11 +51,13 @@ def ids(site: Site, admin: Person, alpha: Person) -> dict[str, str]:
     def make() -> dict[str, str]:
         flavor = things.add_flavor(admin)
         idle = things.add_flavor(admin, name="idle")
+        booked = things.book(alpha, flavor)
         return {
             "flavor_id": idle["id"],
             "booked_id": flavor["id"],
             "flavorproject_id": things.grant(admin, flavor, alpha.project_id)["id"],
-            "reservation_id": things.book(alpha, flavor)["id"],
+            "reservation_id": booked["id"],
+            "share_id": things.share(alpha, booked, admin.project_id)["id"],
             "window_id": things.add_window(admin, flavor)["id"],
             "series_id": things.add_series(alpha, flavor)["id"],
             "wait_id": things.add_wait(alpha, flavor)["id"],
@@ -87,6 +89,7 @@ BODIES = {
     },
     "SeriesUpdate": {"more": 1},
     "WaitCreate": {"flavor_id": "{booked_id}", "hours": 1, "project_id": "project-beta"},
+    "ShareCreate": {"reservation_id": "{reservation_id}", "project_id": "project-beta"},
     "WindowCreate": {
         "start": things.at(8),
         "end": things.at(9),
@@ -103,6 +106,7 @@ QUERIES = {
     ("GET", "/usage"): "?all_projects=true",
     ("GET", "/refusals"): "?all_projects=true",
     ("GET", "/waits"): "?all_projects=true",
+    ("GET", "/shares"): "?all_projects=true",
 }
 
 
@@ -111,7 +115,9 @@ def send(person: Person, operation: openapi.Operation, ids: dict[str, str]) -> A
     body = None
     if operation.body:
         text = json.dumps(BODIES[operation.body])
-        body = json.loads(text.replace("{booked_id}", ids["booked_id"]))
+        for name in ("booked_id", "reservation_id"):
+            text = text.replace(f"{{{name}}}", ids[name])
+        body = json.loads(text)
     return person.send(operation.method, path.removeprefix("/"), body)
 
 

@@ -70,6 +70,11 @@ def book(person: Person, flavor: dict[str, Any], **changes: Any) -> dict[str, An
     return made(person.post("reservations", booking(flavor, **changes)))
 
 
+def share(person: Person, booked: dict[str, Any], project_id: str) -> dict[str, Any]:
+    body = {"reservation_id": booked["id"], "project_id": project_id}
+    return made(person.post("shares", body))
+
+
 def add_window(admin: Person, *flavors: dict[str, Any], **changes: Any) -> dict[str, Any]:
     """A window on day five by default."""
     usual = {"start": at(5), "end": at(6), "flavor_ids": [f["id"] for f in flavors]}

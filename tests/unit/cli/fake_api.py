@@ -25,6 +25,7 @@ from warre_blazar.domain.timeline import Span
 from warre_blazar.domain.waits import Wait
 from warre_blazar.errors.exceptions import Relayed
 from warre_blazar.fields.others import AccessFields, WindowFields
+from warre_blazar.fields.shares import ShareFields
 from warre_blazar.fields.waits import WaitFields
 from warre_blazar.services.booking.dry_run import Foreseen
 from warre_blazar.services.waits.waits import WaitStatus
@@ -74,6 +75,7 @@ _BODIES = {
     "POST /v2/waits": schemas.creation(WaitFields),
     "PATCH /v2/flavors": schemas.FLAVOR_UPDATE,
     "PATCH /v2/reservations": schemas.RESERVATION_UPDATE,
+    "POST /v2/shares": schemas.creation(ShareFields),
     "POST /v2/flavorprojects": schemas.creation(AccessFields),
     "PATCH /v2/messages": schemas.MESSAGES_UPDATE,
     "POST /v2/maintenancewindows": schemas.creation(WindowFields),

@@ -25,6 +25,7 @@ from warre_blazar.cli import (
     reservation_list,
     reservations,
     series,
+    shares,
     usage,
     waits,
 )
@@ -40,6 +41,7 @@ _USAGE = {"start": "2026-11-01T00:00:00Z", "end": "2026-12-01T00:00:00Z", "by": 
         ((flavor_access.ListAccess,), "flavorprojects", listing(), "There are no accesses to"),
         ((reservation_list.ListReservations,), "reservations", listing(), "no reservations to"),
         ((series.ListSeries,), "series", listing(), "There are no series to list"),
+        ((shares.ListShares,), "shares", listing(), "There are no shares to list"),
         ((waits.ListWaits,), "waits", listing(), "Your project waits for nothing"),
         ((maintenance_windows.ListWindows,), "maintenancewindows", listing(), "no maintenance w"),
         ((hosts.ListHosts,), "hosts", listing(), "There are no hosts to list"),

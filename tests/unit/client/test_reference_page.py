@@ -25,6 +25,7 @@ CLASSES = {
     "messages": resources.MessageSettings,
     "offers": resources.Offerings,
     "waits": waits.Waits,
+    "shares": resources.Shares,
     "audit": resources.Audits,
 }
 METHODS = sorted(

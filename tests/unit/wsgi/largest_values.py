@@ -174,12 +174,12 @@ class Sender:
         flavor = things.add_flavor(admin, **most, **least)
         for name, specs in _TINY.items():
             things.add_flavor(admin, name=name, **most, **least, extra_specs=specs)
+        booked = things.book(admin, flavor, start=things.at(2), end=things.at(3))
         return {
             "flavor_id": flavor["id"],
             "flavorproject_id": things.grant(admin, flavor, alpha.project_id)["id"],
-            "reservation_id": things.book(admin, flavor, start=things.at(2), end=things.at(3))[
-                "id"
-            ],
+            "reservation_id": booked["id"],
+            "share_id": things.share(admin, booked, alpha.project_id)["id"],
             "window_id": things.add_window(admin, flavor, start=things.at(50), end=things.at(51))[
                 "id"
             ],

@@ -77,7 +77,7 @@ def furnish(site: WholeSite) -> Things:
         "project_id": [(name, identity.project_id(name)) for name in PROJECTS],
         "floatingip_id": [("admin", "no-such-floating-ip")],
         **{name: [] for name in ("flavorproject_id", "reservation_id", "lease_id")},
-        **{name: [] for name in ("series_id", "wait_id")},
+        **{name: [] for name in ("series_id", "wait_id", "share_id")},
     }
     added = {name: _add_project(site, name, public, known) for name in PROJECTS}
     # Blazar logs in with the trust of the admin who has created a host.

@@ -21,6 +21,7 @@ _FILTERS: Mapping[str, Callable[[str, str], Any]] = {
     "project_id": parsing.project_id,
     "user_id": parsing.word,
     "flavor_id": parsing.word,
+    "reservation_id": parsing.word,
     "status": parsing.wait_states,
     "code": parsing.refusal_code,
     "from": parsing.moment,

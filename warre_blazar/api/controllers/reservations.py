@@ -21,6 +21,7 @@ from warre_blazar.policies import reservations as policies
 from warre_blazar.services.booking import admission, dry_run, lookup, nova_quotas
 from warre_blazar.services.booking.dry_run import Foreseen
 from warre_blazar.services.booking.through_manager import change, reservations
+from warre_blazar.services.running import shares
 from warre_blazar.services.slots import extension
 from warre_blazar.site_rules import conditions, contacts
 
@@ -57,8 +58,9 @@ class ReservationsController(base.Controller):
         query = parsing.query(pecan.request, known)
         limit, offset = base.page_of(query)
         sort, descending = query.get("sort", ("start", False))
+        wanted = _filter(query)
         page, total = lookup.listing(
-            _filter(query),
+            wanted,
             host=query.get("host"),
             sort=sort,
             descending=descending,
@@ -66,32 +68,41 @@ class ReservationsController(base.Controller):
             offset=offset,
             deleted=query.get("deleted", False),
         )
-        documents = [_document(reservation, flavor) for reservation, flavor in page]
+        documents = [
+            _document(found, flavor, shared=wanted.project_id not in (None, found.project_id))
+            for found, flavor in page
+        ]
         return base.listing(documents, total, limit, offset)
 
     @pecan.expose("json")
     def get_one(self, *path: str, **_query: Any) -> Any:
         query = parsing.query(pecan.request, {} if base.is_warres_path() else SHOW_QUERY)
         with_log = query.get("detail") == "log"
-        found, flavor = _find(policies.GET, base.item_id(path), deleted=with_log)
-        document = _tagged(found, flavor)
+        found, flavor = find(policies.GET, base.item_id(path), deleted=with_log)
+        shared = found.project_id != base.context().project_id and not policy.allows(
+            base.context(), policies.GET, {"project_id": found.project_id}
+        )
+        document = _tagged(found, flavor, shared=shared)
         sees = base.field_filter()
         if sees(ReservationFields.snapshots):
-            document |= views.snapshots(lookup.snapshots(found))
+            made = lookup.snapshots(found)
+            own = base.context().project_id
+            document |= views.snapshots([s for s in made if not shared or s.project_id == own])
         if sees(ReservationFields.availability_zone):
             document |= views.zone(lookup.zones(found))
-        if sees(ReservationFields.warnings):
+        if sees(ReservationFields.warnings) and not shared:
             document |= views.warnings(nova_quotas.of_reservation(found))
         if query.get("detail") == "servers":
-            document |= views.servers(lookup.inside(found))
-        if with_log:
+            guest = base.context().project_id if shared else None
+            document |= views.servers(lookup.inside(found), guest)
+        if with_log and not shared:
             document["log"] = [views.change(change) for change in lookup.log(found)]
         return document
 
     @pecan.expose("json")
     def extensions(self, *path: str, **_query: Any) -> Any:
         parsing.query(pecan.request, {})
-        reservation, flavor = _find(policies.GET, base.item_id(path))
+        reservation, flavor = find(policies.GET, base.item_id(path))
         rules = conditions.of(base.context())
         return views.extension(extension.find(reservation, flavor, rules, timeutils.utcnow()))
 
@@ -130,7 +141,7 @@ class ReservationsController(base.Controller):
     @pecan.expose("json")
     def patch(self, *path: str, **_query: Any) -> Any:
         reservation_id = base.item_id(path)
-        reservation, flavor = _find(policies.UPDATE, reservation_id)
+        reservation, flavor = find(policies.UPDATE, reservation_id)
         is_dry_run = base.is_dry_run()
         only_extends = base.is_warres_path()
         schema = schemas.RESERVATION_EXTEND if only_extends else schemas.RESERVATION_UPDATE
@@ -147,7 +158,7 @@ class ReservationsController(base.Controller):
     @pecan.expose("json")
     def delete(self, *path: str, **_query: Any) -> Any:
         parsing.query(pecan.request, {})
-        reservation, _ = _find(policies.DELETE, base.item_id(path))
+        reservation, _ = find(policies.DELETE, base.item_id(path))
         is_done = reservations.delete(base.caller(), reservation)
         return base.empty(204 if is_done else 202)
 
@@ -195,16 +206,22 @@ def _filter(query: dict[str, Any]) -> Filter:
     )
 
 
-def _document(reservation: Reservation, flavor: Flavor) -> dict[str, Any]:
-    """A reservation's document, with the fields that the caller gets on the present path."""
-    default = conditions.before_end().default
-    return views.reservation(reservation, flavor, base.field_filter(), default)
+def _document(reservation: Reservation, flavor: Flavor, *, shared: bool = False) -> dict[str, Any]:
+    """A reservation's document, with the fields that the caller gets on the present path.
+
+    :param shared: whether the caller only sees it because it is shared.
+    """
+    default, sees = conditions.before_end().default, base.field_filter()
+    document = views.reservation(reservation, flavor, sees, default)
+    if shared and sees(ReservationFields.shared):
+        document |= {"shared": True, "contact": None}
+    return document
 
 
-def _tagged(reservation: Reservation, flavor: Flavor) -> dict[str, Any]:
+def _tagged(reservation: Reservation, flavor: Flavor, *, shared: bool = False) -> dict[str, Any]:
     """A reservation's document. The answer gets the reservation's ETag."""
     base.tag(reservation.id, of_reservation(reservation))
-    return _document(reservation, flavor)
+    return _document(reservation, flavor, shared=shared)
 
 
 def _change(reservation: Reservation, values: dict[str, Any]) -> change.ChangeRequest:
@@ -223,7 +240,7 @@ def _change(reservation: Reservation, values: dict[str, Any]) -> change.ChangeRe
     )
 
 
-def _find(rule: str, reservation_id: str, *, deleted: bool = False) -> tuple[Reservation, Flavor]:
+def find(rule: str, reservation_id: str, *, deleted: bool = False) -> tuple[Reservation, Flavor]:
     """A reservation and its flavor.
 
     :param rule: the policy rule that must allow the caller to act on the reservation.
@@ -234,7 +251,18 @@ def _find(rule: str, reservation_id: str, *, deleted: bool = False) -> tuple[Res
     reservation, flavor = lookup.get(reservation_id, None, deleted=deleted)
     target = {"project_id": reservation.project_id, "user_id": reservation.user_id}
     if not policy.allows(base.context(), rule, target):
-        if policy.allows(base.context(), policies.GET, target):
+        is_guest = reservation.deleted_at is None and _is_guest(reservation)
+        if is_guest and rule == policies.GET:
+            return reservation, flavor
+        if is_guest or policy.allows(base.context(), policies.GET, target):
             base.forbid_change(rule)
         raise exceptions.ReservationNotFound(reservation_id)
     return reservation, flavor
+
+
+def _is_guest(reservation: Reservation) -> bool:
+    """Whether a reservation is shared with the caller's project, whose members may show it."""
+    context = base.context()
+    return policy.allows(context, policies.GET) and shares.is_guest(
+        reservation.reservation_id, context.project_id
+    )

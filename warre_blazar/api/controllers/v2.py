@@ -21,6 +21,7 @@ from warre_blazar.api.controllers.offers import AvailabilityController, OffersCo
 from warre_blazar.api.controllers.refusals import RefusalsController
 from warre_blazar.api.controllers.reservations import ReservationsController
 from warre_blazar.api.controllers.series import SeriesController
+from warre_blazar.api.controllers.shares import SharesController
 from warre_blazar.api.controllers.usage import UsageController
 from warre_blazar.api.controllers.waits import WaitsController
 
@@ -43,6 +44,7 @@ class ResourcesController(base.Controller):
         self.series = SeriesController()
         self.waits = WaitsController()
         self.audit = AuditController()
+        self.shares = SharesController()
 
 
 class WarreController(base.Controller):

@@ -54,6 +54,8 @@ class Filter:
     """Conditions that a reservation must meet to be listed. None means no condition."""
 
     project_id: str | None = None
+    #: The ids in Blazar's table of reservations that count as the project's.
+    shared_with_project: frozenset[str] = frozenset()
     user_id: str | None = None
     flavor_id: str | None = None
     #: The exact name that a user has given the reservation.
@@ -80,13 +82,16 @@ class Filter:
             deleted ones are also for a query of ``bookings`` alone.
         """
         equal = (
-            (bookings.c.project_id, self.project_id),
             (bookings.c.user_id, self.user_id),
             (bookings.c.flavor_id, self.flavor_id),
             (bookings.c.name, self.name),
             (bookings.c.series_id, self.series_id),
         )
         filters: list[sa.ColumnElement[bool]] = [c == v for c, v in equal if v is not None]
+        if self.project_id is not None:
+            whose = bookings.c.project_id == self.project_id
+            shared = bookings.c.live_id.in_(self.shared_with_project)
+            filters.append(sa.or_(whose, shared) if self.shared_with_project else whose)
         deletion = bookings.c.deleted_at
         filters.append(deletion.is_not(None) if deleted else deletion.is_(None))
         if self.after is not None:

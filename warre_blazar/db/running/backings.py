@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from warre_blazar.db import session
-from warre_blazar.db.running import confined_projects
+from warre_blazar.db.running import confined_projects, shares
 from warre_blazar.db.tables import (
     backings,
     bookings,
@@ -49,14 +49,19 @@ def insert(
 
 
 def projects(db: Session, reservation_ids: Collection[str]) -> set[str]:
-    """The projects of reservations that have a note."""
-    query = sa.select(backings.c.project_id).where(backings.c.reservation_id.in_(reservation_ids))
-    return set(db.execute(query.distinct()).scalars())
+    """The projects of reservations that have a note, and the guests that may have servers."""
+    query = sa.select(backings.c.project_id, backings.c.guests)
+    of = backings.c.reservation_id.in_(reservation_ids)
+    return {each for own, guests in db.execute(query.where(of)) for each in (own, *(guests or ()))}
 
 
 def get(db: Session, reservation_id: str) -> Note | None:
     """The note of a reservation's backing, or None if the reservation has no note."""
     return read(db, backings.c.reservation_id == reservation_id).get(reservation_id)
+
+
+#: The fields of notes that are read with the note.
+_FIELDS = [field for field in dataclasses.fields(Note) if field.name != "shared_with"]
 
 
 def read(db: Session, of: sa.ColumnElement[bool]) -> dict[str, Note]:
@@ -71,10 +76,14 @@ def read(db: Session, of: sa.ColumnElement[bool]) -> dict[str, Note]:
     query = sa.select(backings, confined, bookings.c.shape).select_from(with_booking).where(of)
     notes = {}
     for row in db.execute(query).mappings():
-        values = {field.name: row[field.name] for field in dataclasses.fields(Note)}
+        values = {field.name: row[field.name] for field in _FIELDS}
         values["shape"] = Shape.from_json(row["shape"]) if row["shape"] else None
         values["told"] = row["told"] or NOTHING_TOLD
+        values["guests"] = tuple(row["guests"] or ())
         notes[row["reservation_id"]] = Note(**values)
+    shared = [reservation_id for reservation_id, note in notes.items() if note.guests]
+    for reservation_id, guests in shares.guests_of(db, shared).items():
+        notes[reservation_id] = dataclasses.replace(notes[reservation_id], shared_with=guests)
     if lacking := [i for i, n in notes.items() if n.shape is None and n.phase is not Phase.CLOSING]:
         for reservation_id, shape in _source_shapes(db, lacking):
             notes[reservation_id] = dataclasses.replace(notes[reservation_id], shape=shape)
@@ -330,13 +339,17 @@ def begin_opening(db: Session, reservation_id: str) -> bool:
     return _update_if(db, reservation_id, backings.c.phase != Phase.CLOSING, phase=Phase.OPENING)
 
 
-def finish_opening(db: Session, reservation_id: str) -> bool:
+def finish_opening(db: Session, reservation_id: str, *, has_guests: bool) -> bool:
     """Write that a reservation is completely open. Return whether it was written.
 
-    It isn't written if the backing is being removed.
+    It isn't written if the backing is being removed, or if it was shared for the first time.
+
+    :param has_guests: whether it had guests when it was opened.
     """
-    is_opening = backings.c.phase.in_((Phase.OPENING, Phase.OPEN))
-    return _update_if(db, reservation_id, is_opening, phase=Phase.OPEN)
+    conditions = [backings.c.phase.in_((Phase.OPENING, Phase.OPEN))]
+    if not has_guests:
+        conditions.append(backings.c.guests.is_(None))
+    return _update_if(db, reservation_id, *conditions, phase=Phase.OPEN)
 
 
 def half_close(db: Session, reservation_id: str) -> bool:

@@ -135,7 +135,7 @@ def _new(of: Due, server: Server, number: int, now: datetime.datetime) -> Server
         of.reservation_id,
         server.id,
         number,
-        of.project_id,
+        server.project_id,  # Perhaps that of a guest.
         plain(server.name),
         Status.FAILED if error else Status.WAITING,
         now,

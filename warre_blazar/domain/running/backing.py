@@ -44,6 +44,20 @@ NOTHING_TOLD: Mapping[str, Sequence[str]] = {}
 
 
 @dataclasses.dataclass(frozen=True)
+class ReservationShare:
+    """The right of another project to boot servers on the places of a reservation."""
+
+    id: str
+    #: The id of the reservation in the API.
+    reservation_id: str
+    #: The project that may boot.
+    project_id: str
+    #: The project of the reservation, which has given the right.
+    owner_id: str
+    created_at: datetime.datetime
+
+
+@dataclasses.dataclass(frozen=True)
 class Note:
     """The note of a reservation's backing. ``models.backings`` explains the columns."""
 
@@ -64,6 +78,11 @@ class Note:
     #: The groups of the Nova flavor that require the reservation's trait: their resource classes,
     #: by suffix (``device_traits.told_groups``).
     told: Mapping[str, Sequence[str]] = dataclasses.field(default_factory=dict, hash=False)
+    #: The other projects that the owner lets boot on the reservation's places, each with whether it
+    #: is confined.
+    shared_with: Mapping[str, bool] = dataclasses.field(default_factory=dict, hash=False)
+    #: The other projects that may have access and servers, because it is or was shared with them.
+    guests: Sequence[str] = ()
 
     def awaits_late(self, now: datetime.datetime) -> bool:
         """Whether a service may still carry out a request to make the backing."""

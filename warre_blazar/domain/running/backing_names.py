@@ -6,6 +6,7 @@ plugins find flavors, aggregates and resource classes by these names.
 
 import re
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from warre_blazar.domain.flavors import nova_requests
@@ -85,7 +86,12 @@ _LISTED = "reservation"
 
 
 def aggregate_metadata(
-    reservation_id: str, project_id: str, shape: Shape, *, is_confined: bool = False
+    reservation_id: str,
+    project_id: str,
+    shape: Shape,
+    *,
+    is_confined: bool = False,
+    guests: Mapping[str, bool] = MappingProxyType({}),
 ) -> dict[str, str]:
     """The metadata of a reservation's aggregate.
 
@@ -93,13 +99,17 @@ def aggregate_metadata(
         hosts only in these. Then this aggregate names the project in the same way. Otherwise it
         doesn't, because then the project could use no other hosts. The project stands in a list
         instead, which only AggregateMultiTenancyIsolation reads.
+    :param guests: the projects with which the reservation is shared, each with whether it is
+        confined. Nova reads all keys that begin with ``PROJECT_KEY``.
     """
+    projects = {PROJECT_KEY: (project_id, is_confined)}
+    projects |= {f"{PROJECT_KEY}_{guest}": (guest, own) for guest, own in guests.items()}
     specs = shape.extra_specs
     return {
         # Nova's AggregateInstanceExtraSpecsFilter takes these for requirements of the host.
         **{key: specs[key] for key in nova_requests.NOT_OF_AGGREGATES if key in specs},
         AGGREGATE_KEY: reservation_id,
-        PROJECT_KEY: project_id if is_confined else f"{project_id},{_LISTED}",
+        **{key: name if own else f"{name},{_LISTED}" for key, (name, own) in projects.items()},
         _OWNER_KEY: project_id,
     }
 

@@ -130,14 +130,20 @@ def wanted(note: Note, hosts: Iterable[HostUse], moment: Moment) -> Backing:
             ephemeral=shape.ephemeral_gb,
             is_public=False,
             extra_specs=backing_names.flavor_specs(note.reservation_id, shape, note.told),
-            projects=frozenset({note.project_id} if moment is Moment.RUNNING else ()),
+            projects=frozenset(
+                {note.project_id, *note.shared_with} if moment is Moment.RUNNING else ()
+            ),
         ),
         aggregate=NovaAggregate(
             id=note.aggregate_id,
             name=note.reservation_id,
             hosts=frozenset(host.service_name for host in used),
             metadata=backing_names.aggregate_metadata(
-                note.reservation_id, note.project_id, shape, is_confined=note.confined
+                note.reservation_id,
+                note.project_id,
+                shape,
+                is_confined=note.confined,
+                guests=note.shared_with,
             ),
         ),
         resource_class=backing_names.resource_class(note.reservation_id),
@@ -192,7 +198,16 @@ def noted(note: Note, hosts: Iterable[HostUse] = ()) -> Bounds:
     first, last = _NOTED[note.phase]
     anywhere = note.phase in (Phase.OPENING, Phase.CLOSING)
     as_made = dataclasses.replace(note, confined=note.made_confined)
-    return between(as_made, hosts, first, last, anywhere=anywhere)
+    return _with_any_guests(as_made, hosts, first, last, anywhere=anywhere)
+
+
+def _with_any_guests(
+    note: Note, hosts: Iterable[HostUse], first: Moment, last: Moment, *, anywhere: bool = False
+) -> Bounds:
+    """``between``, whichever of the guests of the reservation have got access yet, or still."""
+    used, guests = list(hosts), dict.fromkeys(note.guests, False) | dict(note.shared_with)
+    least, most = (dataclasses.replace(note, shared_with=each) for each in ({}, guests))
+    return Bounds(wanted(least, used, first), wanted(most, used, last), anywhere)
 
 
 def tolerated(note: Note, hosts: Iterable[HostUse], *, is_running: bool) -> Bounds:
@@ -205,7 +220,7 @@ def tolerated(note: Note, hosts: Iterable[HostUse], *, is_running: bool) -> Boun
     note = dataclasses.replace(note, confined=note.made_confined)
     is_open = is_running and note.phase is Phase.OPEN
     prepared = Moment.STARTING if note.phase.is_opened else Moment.SOON
-    return between(
+    return (between if is_open else _with_any_guests)(
         note,
         hosts,
         Moment.RUNNING if is_open else Moment.SOON,

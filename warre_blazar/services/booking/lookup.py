@@ -15,6 +15,7 @@ from warre_blazar.db.booking import reservations
 from warre_blazar.db.booking.reservations import Filter
 from warre_blazar.db.hosts import allocations
 from warre_blazar.db.records import changes, server_samples
+from warre_blazar.db.running import backings, shares
 from warre_blazar.db.running import snapshots as stored_snapshots
 from warre_blazar.domain.booking import reservation_states
 from warre_blazar.domain.booking.labels import NO_LABELS, Labels
@@ -96,6 +97,9 @@ def listing(
     with session.reader() as db:
         if host is not None:
             wanted = dataclasses.replace(wanted, host_ids=_host_ids(db, host))
+        if wanted.project_id is not None:
+            shared = shares.with_project(db, wanted.project_id)
+            wanted = dataclasses.replace(wanted, shared_with_project=shared)
         listed, total = reservations.listing(
             db,
             wanted,
@@ -199,7 +203,9 @@ def inside(reservation: Reservation) -> Inside | None:
     if reservation.is_record or reservation.state not in _WITH_SERVERS or flavor_id is None:
         return Inside(())
     try:
-        return room.inside(reservation.reservation_id, flavor_id, {reservation.project_id})
+        with session.reader() as db:
+            projects = backings.projects(db, {reservation.reservation_id})
+        return room.inside(reservation.reservation_id, flavor_id, projects)
     except exceptions.WarreError as error:
         LOG.warning("The servers of reservation %s aren't known: %s", reservation.id, error)
         return None

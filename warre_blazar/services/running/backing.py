@@ -67,6 +67,9 @@ class Prepared:
     hosts: Places
     #: How many of its places on a host servers can't use, by host id. Other hosts are left out.
     unusable: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    #: The projects with which it was shared then, and all that it has been shared with before.
+    shared_with: frozenset[str] = frozenset()
+    guests: frozenset[str] = frozenset()
 
     @property
     def usable(self) -> Places:
@@ -255,13 +258,17 @@ def prepare(reservation_id: str) -> Prepared:
     make_planned(reservation_id)
     note, places = session.change(_begin_opening, reservation_id)
     to = between(note, places, Moment.STARTING, Moment.RUNNING)
+    prepared = Prepared(
+        places, shared_with=frozenset(note.shared_with), guests=frozenset(note.guests)
+    )
     try:
         carry_out(steps(noted(note, places), to))
     except exceptions.HostsGone as error:
         LOG.warning("Reservation %s lacks hosts: %s", reservation_id, error)
         gone = [h for h in places if error.hosts & {h.service_name, h.hypervisor}]
-        return Prepared(places, {host.host_id: host.instances for host in gone})
-    return Prepared(places)
+        unusable = {host.host_id: host.instances for host in gone}
+        return dataclasses.replace(prepared, unusable=unusable)
+    return prepared
 
 
 def withhold(reservation_id: str, prepared: Prepared) -> None:
@@ -315,12 +322,12 @@ def grant(reservation_id: str, prepared: Prepared) -> None:
         session.change(backings.begin_opening, reservation_id)
         places = sum(host.instances for host in prepared.hosts)
         raise exceptions.PlacesUnusable(unusable, places)
-    if not session.change(_finish_opening, reservation_id, prepared.hosts):
+    if not session.change(_finish_opening, reservation_id, prepared):
         LOG.info("Reservation %s has moved or is being removed", reservation_id)
 
 
-def _finish_opening(db: Session, reservation_id: str, prepared: Places) -> bool:
-    """Mark a reservation as completely open, unless its hosts have changed.
+def _finish_opening(db: Session, reservation_id: str, prepared: Prepared) -> bool:
+    """Mark a reservation as completely open, unless its hosts or guests have changed.
 
     The reason why the reservation couldn't be opened before is removed.
 
@@ -330,9 +337,11 @@ def _finish_opening(db: Session, reservation_id: str, prepared: Places) -> bool:
     # A move to other hosts writes the hosts and the note in one transaction. If the move comes
     # first, the query below reads the new hosts. If the move comes later, it marks the reservation
     # as not completely open.
-    if not backings.finish_opening(db, reservation_id):
+    if not backings.finish_opening(db, reservation_id, has_guests=bool(prepared.guests)):
         return False
-    is_same = allocations.hosts_of(db, reservation_id) == list(prepared)
+    is_same = allocations.hosts_of(db, reservation_id) == list(prepared.hosts)
+    if prepared.guests:
+        is_same &= _get(db, reservation_id).shared_with.keys() == prepared.shared_with
     if is_same:
         _tell_late_start(db, reservation_id)
         reservations.set_reason(db, reservation_id, None)

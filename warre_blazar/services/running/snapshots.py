@@ -18,7 +18,7 @@ from oslo_log import log as logging
 
 from warre_blazar import times
 from warre_blazar.db import session, turns
-from warre_blazar.db.running import snapshots
+from warre_blazar.db.running import backings, snapshots
 from warre_blazar.db.running.snapshots import Due, Unfinished
 from warre_blazar.domain.running.snapshots import (
     BeforeEndRule,
@@ -92,7 +92,9 @@ def _each(of: Sequence[T], step: Callable[[T], None], manager_id: str) -> None:
 
 def _list_servers(of: Due, rule: BeforeEndRule, now: datetime.datetime) -> None:
     try:
-        inside = room.inside(of.reservation_id, of.nova_flavor, {of.project_id})
+        with session.reader() as db:
+            projects = backings.projects(db, {of.reservation_id})
+        inside = room.inside(of.reservation_id, of.nova_flavor, projects)
     except exceptions.WarreError as error:
         session.change(snapshots.look_failed, of.reservation_id, error.message)
         raise

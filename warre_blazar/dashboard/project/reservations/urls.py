@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from warre_blazar.dashboard.project.reservations import changing, launching, views
+from warre_blazar.dashboard.project.reservations import changing, launching, sharing, views
 
 urlpatterns = [
     path("", views.MyReservationsPage.as_view(), name="index"),
@@ -11,6 +11,8 @@ urlpatterns = [
     path("<str:ref>/", views.ReservationPage.as_view(), name="detail"),
     path("<str:ref>/change/", changing.ChangePage.as_view(), name="change"),
     path("<str:ref>/end/", changing.EndPage.as_view(), name="end"),
+    path("<str:ref>/share/", sharing.SharePage.as_view(), name="share"),
+    path("<str:ref>/share/<str:share>/", sharing.EndSharePage.as_view(), name="end_share"),
     path("<str:ref>/launch/", launching.LaunchPage.as_view(), name="launch"),
     path("<str:ref>/calendar.ics", views.CalendarFilePage.as_view(), name="calendar_one"),
 ]

@@ -61,16 +61,21 @@ class ReservationPage(pages.PageView):
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         found = self.api.reservations.get(kwargs["ref"], log=True)
+        own = not found.shared
+        may_share = own and self.may("warre:share:create")
         return super().get_context_data(
             it=found,
+            may_share=may_share,
+            shares=self.api.shares.list(reservation_id=found.id) if may_share else [],
             now=pages.now(),
             left=found.end - pages.now(),
             fewer=found.instance_count - 1,
             live=found.status in ("PENDING_CREATE", "ALLOCATED", "ACTIVE", "ERROR"),
             running=found.status == "ACTIVE",
             servers=servers.of(self.api, found),
-            may_change=self.may("warre:reservation:update"),
-            may_end=self.may("warre:reservation:delete"),
+            may_change=own and self.may("warre:reservation:update"),
+            may_end=own and self.may("warre:reservation:delete"),
+            may_launch=self.may("warre:reservation:update"),
             **kwargs,
         )
 
