@@ -3,4 +3,4 @@
 PANEL = "find_reservations"
 PANEL_GROUP = "flavor_reservations"
 PANEL_DASHBOARD = "project"
-ADD_PANEL = "warre_blazar.dashboard.project.find.panel.FindPanel"
+ADD_PANEL = "warre_blazar.dashboard.panels.FindPanel"

@@ -3,4 +3,4 @@
 PANEL = "flavor_reservations"
 PANEL_GROUP = "flavor_reservations"
 PANEL_DASHBOARD = "project"
-ADD_PANEL = "warre_blazar.dashboard.project.reservations.panel.MyReservationsPanel"
+ADD_PANEL = "warre_blazar.dashboard.panels.MyReservationsPanel"

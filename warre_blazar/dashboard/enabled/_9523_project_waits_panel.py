@@ -3,4 +3,4 @@
 PANEL = "reservation_waits"
 PANEL_GROUP = "flavor_reservations"
 PANEL_DASHBOARD = "project"
-ADD_PANEL = "warre_blazar.dashboard.project.waits.panel.WaitsPanel"
+ADD_PANEL = "warre_blazar.dashboard.panels.WaitsPanel"

@@ -3,4 +3,4 @@
 PANEL = "reservation_series"
 PANEL_GROUP = "flavor_reservations"
 PANEL_DASHBOARD = "project"
-ADD_PANEL = "warre_blazar.dashboard.project.series.panel.SeriesPanel"
+ADD_PANEL = "warre_blazar.dashboard.panels.SeriesPanel"

@@ -3,4 +3,4 @@
 PANEL = "reservation_usage"
 PANEL_GROUP = "flavor_reservations"
 PANEL_DASHBOARD = "project"
-ADD_PANEL = "warre_blazar.dashboard.project.usage.panel.LimitsAndUsagePanel"
+ADD_PANEL = "warre_blazar.dashboard.panels.LimitsAndUsagePanel"

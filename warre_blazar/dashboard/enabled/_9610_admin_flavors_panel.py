@@ -3,4 +3,4 @@
 PANEL = "reservable_flavors"
 PANEL_GROUP = "flavor_reservations"
 PANEL_DASHBOARD = "admin"
-ADD_PANEL = "warre_blazar.dashboard.admin.flavors.panel.ReservableFlavorsPanel"
+ADD_PANEL = "warre_blazar.dashboard.panels.ReservableFlavorsPanel"

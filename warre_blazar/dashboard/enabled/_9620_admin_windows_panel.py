@@ -3,4 +3,4 @@
 PANEL = "maintenance_windows"
 PANEL_GROUP = "flavor_reservations"
 PANEL_DASHBOARD = "admin"
-ADD_PANEL = "warre_blazar.dashboard.admin.windows.panel.MaintenanceWindowsPanel"
+ADD_PANEL = "warre_blazar.dashboard.panels.MaintenanceWindowsPanel"

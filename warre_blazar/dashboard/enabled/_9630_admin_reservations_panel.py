@@ -3,4 +3,4 @@
 PANEL = "all_flavor_reservations"
 PANEL_GROUP = "flavor_reservations"
 PANEL_DASHBOARD = "admin"
-ADD_PANEL = "warre_blazar.dashboard.admin.reservations.panel.AllReservationsPanel"
+ADD_PANEL = "warre_blazar.dashboard.panels.AllReservationsPanel"

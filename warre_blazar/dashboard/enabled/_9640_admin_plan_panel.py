@@ -3,4 +3,4 @@
 PANEL = "reservation_plan"
 PANEL_GROUP = "flavor_reservations"
 PANEL_DASHBOARD = "admin"
-ADD_PANEL = "warre_blazar.dashboard.admin.plan.panel.PlanPanel"
+ADD_PANEL = "warre_blazar.dashboard.panels.PlanPanel"

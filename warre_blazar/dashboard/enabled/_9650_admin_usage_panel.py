@@ -3,4 +3,4 @@
 PANEL = "all_reservation_usage"
 PANEL_GROUP = "flavor_reservations"
 PANEL_DASHBOARD = "admin"
-ADD_PANEL = "warre_blazar.dashboard.admin.usage.panel.AllUsagePanel"
+ADD_PANEL = "warre_blazar.dashboard.panels.AllUsagePanel"

@@ -3,4 +3,4 @@
 PANEL = "refused_requests"
 PANEL_GROUP = "flavor_reservations"
 PANEL_DASHBOARD = "admin"
-ADD_PANEL = "warre_blazar.dashboard.admin.refusals.panel.RefusedRequestsPanel"
+ADD_PANEL = "warre_blazar.dashboard.panels.RefusedRequestsPanel"

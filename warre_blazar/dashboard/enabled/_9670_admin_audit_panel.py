@@ -3,4 +3,4 @@
 PANEL = "reservation_audit"
 PANEL_GROUP = "flavor_reservations"
 PANEL_DASHBOARD = "admin"
-ADD_PANEL = "warre_blazar.dashboard.admin.audit.panel.AuditPanel"
+ADD_PANEL = "warre_blazar.dashboard.panels.AuditPanel"
