@@ -287,8 +287,9 @@ OPERATIONS = (
     Operation(
         "PATCH",
         _SERIES,
-        "Book further reservations of a series: either `more` of them, or all that start `until` a "
-        "time. With `dry_run=true` nothing is booked: the answer says what would be.",
+        "Book further reservations of a series: `more` of them, or all that start `until` a time, "
+        "or those that are `missing`. Or change those that haven't begun. With `dry_run=true` "
+        "nothing is done: the answer says what would be.",
         {200: {"anyOf": [ref("Series"), ref("SeriesForeseen")]}},
         ("invalid_state", "series_not_found", *_SERIES_CODES),
         query=base.DRY_RUN,

@@ -98,12 +98,14 @@ RESERVATION_EXTEND = _body([reservations.ReservationFields.end], required=["end"
 WINDOW_UPDATE = change(others.WindowFields)
 MESSAGES_UPDATE = creation(others.MessagesFields)
 SERIES_CREATE = creation(series.SeriesFields)
-#: A series changes only by further occurrences.
+SERIES_CHANGE = change(series.SeriesFields)
+#: A series gets further occurrences, or those that haven't begun change.
 SERIES_UPDATE: Schema = {
     "type": "object",
     "additionalProperties": False,
     "minProperties": 1,
     "properties": {
+        **SERIES_CHANGE["properties"],
         "more": {
             **Integer(1, 1000).body,
             "description": "How many further occurrences of the rule to book.",

@@ -40,10 +40,9 @@ class _AllSeries(base.Command):
     def advice(self, error: errors.ClientError, parsed_args: argparse.Namespace) -> str:
         if isinstance(error, errors.ApiError) and error.code == "series_refused":
             refused, asked = error.detail["refused"], error.detail["asked"]
-            lines = self._lines(refused)
-            return "\n".join(
-                [f"Nothing was booked: {len(refused)} of {asked} can't be booked:", *lines]
-            )
+            done = "changed" if error.detail.get("reason") else "booked"
+            first = f"Nothing was {done}: {len(refused)} of {asked} can't be {done}:"
+            return "\n".join([first, *self._lines(refused)])
         field = error.detail.get("field") if isinstance(error, errors.ApiError) else None
         if field == "rrule":
             return f"{error}. Put the rule in quotes: --rrule 'FREQ=WEEKLY;COUNT=12'"
@@ -55,10 +54,10 @@ class _AllSeries(base.Command):
         moments = (each.astimezone(self.where).replace(tzinfo=None) for each in read)
         return [each if each.time() != datetime.time() else each.date() for each in moments]
 
-    def tell_refused(self, refused: Iterable[Document]) -> None:
+    def tell_refused(self, refused: Iterable[Document], what: str = "Not booked") -> None:
         """Print which occurrences can't be booked."""
         for line in self._lines(refused):
-            self.tell(f"Not booked: {line.strip()}")
+            self.tell(f"{what}: {line.strip()}")
 
     def _lines(self, refused: Iterable[Document]) -> list[str]:
         """Return a line for each occurrence that can't be booked: its start, and why."""
@@ -107,11 +106,11 @@ class _AllSeries(base.Command):
         plan = f"{action}, {len(booked)} times{times}"
         return self.report_dry_run(plan, document, *shown, *rest)
 
-    def made(self, series: Series) -> tuple[Any, Any]:
+    def made(self, series: Series, refused: str = "Not booked") -> tuple[Any, Any]:
         """Print what was refused, and return the fields of the series."""
-        self.tell_refused(series.refused)
-        refused = {"refused": self.zoned_all(series.refused)} if self.is_for_programs else {}
-        return self.details({**self.flat(series), **refused})
+        self.tell_refused(series.refused, refused)
+        left = {"refused": self.zoned_all(series.refused)} if self.is_for_programs else {}
+        return self.details({**self.flat(series), **left})
 
     def flat(self, series: Series) -> Document:
         """Return the fields of a series, with its flavor's name and its times as texts."""
@@ -311,6 +310,48 @@ class ExtendSeries(_AllSeries, base.OneCommand, base.ChangeCommand, base.ShowCom
         plan = f"Further reservations of the series {series.name or series.id}: {more}"
         self.confirm_on_terminal(plan, parsed_args, otherwise="Nothing booked")
         return self.made(self.v2.series.extend(series.id, **values))
+
+
+class UpdateSeries(_AllSeries, base.OneCommand, base.ChangeCommand, base.ShowCommand):
+    """Change the reservations of a series that haven't begun, and what further ones get.
+
+    On a terminal, the command asks first.
+    """
+
+    asks = True
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        arguments.add_length(parser, "new length of each reservation")
+        arguments.add_count(parser, "new number of instances of each reservation", absent=None)
+        reservation_options.add_new_labels(parser)
+        return parser
+
+    def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
+        chosen = {n: getattr(parsed_args, n) for n in reservation_options.LABELS}
+        if chosen["before_end"] == reservation_options.FLAVORS:
+            chosen["before_end"] = ""
+        values = {"length": parsed_args.hours, "count": parsed_args.count, **chosen}
+        if all(value is None for value in values.values()):
+            raise WrongOptions("Nothing to change: give at least one option")
+        series = self.v2.series.get(parsed_args.series)
+        foresee = functools.partial(self.v2.series.try_update, series.id, **values)
+        action = f"change series {series.name or series.id}"
+        if parsed_args.dry_run:
+            return self.report_foreseen(action, foresee())
+
+        def check() -> None:
+            foreseen = foresee()
+            if foreseen.occurrences:
+                self.check(action, foreseen)
+            fits = len(foreseen.occurrences) - len(foreseen.refused)
+            self.tell(
+                f"{fits} of {len(foreseen.occurrences)} reservations that haven't begun change"
+            )
+
+        plan = f"{action[0].upper()}{action[1:]}"
+        self.confirm_on_terminal(plan, parsed_args, otherwise="Nothing changed", check=check)
+        return self.made(self.v2.series.update(series.id, **values), refused="Not changed")
 
 
 class DeleteSeries(_AllSeries, base.DeleteCommand):

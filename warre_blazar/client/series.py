@@ -1,7 +1,7 @@
 """The requests of the v2 API about series of reservations, as methods."""
 
 import datetime
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from warre_blazar.client import lookup, times
@@ -71,6 +71,30 @@ class AllSeries(Paged[Series]):
         )
         return SeriesForeseen.of(document)
 
+    def update(
+        self,
+        ref: str,
+        *,
+        length: datetime.timedelta | None = None,
+        count: int | None = None,
+        **texts: str | None,
+    ) -> Series:
+        """Change the reservations of a series that haven't begun, and what further ones get.
+
+        :param texts: ``name``, ``note``, ``contact`` or ``before_end``, as for a reservation.
+        :returns: the series. Its ``refused`` lists the reservations that couldn't be changed.
+        """
+        body = _change(length, count, texts)
+        return Series.of(self._transport.request_document("PATCH", self._path(ref), body=body))
+
+    def try_update(self, ref: str, **values: Any) -> SeriesForeseen:
+        """Return what ``update`` would do with the same arguments. Nothing is changed."""
+        length, count = values.pop("length", None), values.pop("count", None)
+        document = self._transport.request_document(
+            "PATCH", self._path(ref), query=DRY_RUN, body=_change(length, count, values)
+        )
+        return SeriesForeseen.of(document)
+
     def delete(self, ref: str, *, running: bool = False) -> bool:
         """End a series: delete its reservations that haven't begun.
 
@@ -125,6 +149,14 @@ def _extension(
 ) -> dict[str, Any]:
     given = {"more": more, "until": None if until is None else _local(until), "missing": missing}
     return {n: v for n, v in given.items() if v is not None} | _excepted(exdates)
+
+
+def _change(
+    length: datetime.timedelta | None, count: int | None, given: Mapping[str, str | None]
+) -> dict[str, Any]:
+    hours = length / times.HOUR if length else None
+    values = {"hours": hours, "instance_count": count, **given}
+    return {n: None if v == "" else v for n, v in values.items() if v is not None}
 
 
 def _local(moment: datetime.datetime) -> str:

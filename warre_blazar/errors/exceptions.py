@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from warre_blazar.texts import expected, refusals, services
-from warre_blazar.texts.entries import Said
+from warre_blazar.texts.entries import Entry, Said
 
 
 class WarreError(Exception):
@@ -241,15 +241,20 @@ class SeriesEnded(WarreError):
 class SeriesRefused(WarreError):
     """No occurrence of a series was booked, or not all of them where all or none was asked for.
 
-    :param refused: a document for each occurrence that couldn't be booked.
+    Or no reservation of a series could be changed.
+
+    :param refused: a document for each occurrence that couldn't be booked or changed.
     """
 
     code = "series_refused"
 
-    def __init__(self, refused: Sequence[dict[str, Any]], asked: int) -> None:
-        super().__init__(
-            refusals.SERIES_REFUSED(count=len(refused), asked=asked, refused=list(refused))
-        )
+    def __init__(
+        self,
+        refused: Sequence[dict[str, Any]],
+        asked: int,
+        entry: Entry = refusals.SERIES_REFUSED,
+    ) -> None:
+        super().__init__(entry(count=len(refused), asked=asked, refused=list(refused)))
 
 
 class MixedLease(WarreError):

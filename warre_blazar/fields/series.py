@@ -142,7 +142,7 @@ class SeriesFields(Resource):
         "The flavor.",
         Use.READ_ONLY | Use.BRIEF,
     )
-    flavor_id = Field(ID, "The flavor's id or name.", Use.REQUIRED | Use.WRITE_ONLY)
+    flavor_id = Field(ID, "The flavor's id or name.", Use.FIXED | Use.REQUIRED | Use.WRITE_ONLY)
     instance_count = Field(
         Integer(), "The number of instances of each reservation.", Use.BRIEF, default=1
     )
@@ -150,13 +150,13 @@ class SeriesFields(Resource):
         LOCAL_TIME,
         "The local start of the first reservation, in the time zone. The rule must have an "
         "occurrence then.",
-        Use.REQUIRED | Use.BRIEF,
+        Use.FIXED | Use.REQUIRED | Use.BRIEF,
     )
     timezone = Field(
         TimeZone(),
         "The time zone, for example Europe/Berlin. Each reservation starts at the same local time, "
         "also when the clocks change.",
-        Use.REQUIRED | Use.BRIEF,
+        Use.FIXED | Use.REQUIRED | Use.BRIEF,
     )
     hours = Field(
         _HOURS,
@@ -169,21 +169,23 @@ class SeriesFields(Resource):
         "FREQ=WEEKLY;BYDAY=MO,WE;COUNT=24. FREQ is DAILY, WEEKLY, MONTHLY or YEARLY. It "
         "ends by COUNT or by UNTIL. Lines of a calendar file with DTSTART, which is the start, and "
         "EXDATE may stand beside it. Answers have the rule alone.",
-        Use.REQUIRED | Use.BRIEF,
+        Use.FIXED | Use.REQUIRED | Use.BRIEF,
     )
     exdates = Field(
         EXCEPTED_TIMES,
         "Days on which nothing is booked, such as holidays (2026-12-24), and local starts that are "
         "left out (2026-12-24T09:00). The COUNT of the rule counts them too.",
+        Use.FIXED,
         default=(),
     )
     all_or_none = Field(
         BOOLEAN,
         "true: all reservations are booked, or none of them. false: what fits is booked, and the "
         "answer lists the rest.",
+        Use.FIXED,
         default=False,
     )
-    affinity = Field(or_null(BOOLEAN), "As for reservations.")
+    affinity = Field(or_null(BOOLEAN), "As for reservations.", Use.FIXED)
     note = Field(ReservationFields.note.kind, "A note for people that each reservation gets.")
     contact = Field(
         ReservationFields.contact.kind,
@@ -197,6 +199,7 @@ class SeriesFields(Resource):
     project_id = Field(
         PROJECT_ID,
         "The project. Default: the caller's own. Another one needs a role of the caller in it.",
+        Use.FIXED,
     )
     user_id = Field(VALUE, "The user who has made the series.", Use.READ_ONLY)
     status: Field[str] = Field(

@@ -27,7 +27,11 @@ RULES = [
         "Show a series. A caller who may not see it gets 404, as if the series didn't exist.",
         "GET /v2/series/{series_id}",
     ),
-    member(UPDATE, "Book further reservations of a series.", "PATCH /v2/series/{series_id}"),
+    member(
+        UPDATE,
+        "Book further reservations of a series, or change those that haven't begun.",
+        "PATCH /v2/series/{series_id}",
+    ),
     member(
         DELETE,
         "End a series: delete its reservations that haven't begun, or also the running ones.",

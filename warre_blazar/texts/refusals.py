@@ -429,6 +429,12 @@ SERIES_REFUSED = Entry(
     "Nothing was booked: {count:number} of {asked:number} occurrences can't be booked. The first "
     "starts at {refused[0][start]:time}: {refused[0]:said}",
 )
+SERIES_UNCHANGED = Entry(
+    "series_refused",
+    "Nothing was changed: {count:number} of {asked:number} reservations can't be changed. The "
+    "first starts at {refused[0][start]:time}: {refused[0]:said}",
+    "unchanged",
+)
 
 # Waits
 WAIT_NOT_FOUND = Entry("wait_not_found", "Wait {wait} doesn't exist")

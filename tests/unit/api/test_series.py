@@ -146,7 +146,9 @@ def test_series_is_extended_by_number_and_until_a_time(alpha: Person, flavor):
         ({"until": "2100-01-02T09:00"}, "until"),
         ({"until": "2100-01-09T09:00Z"}, "until"),
         ({"until": "2100-02-30T09:00"}, "until"),
-        ({"name": "x"}, "name"),
+        ({"name": "x", "more": 1}, "more"),
+        ({"rrule": "FREQ=DAILY;COUNT=2"}, "rrule"),
+        ({"hours": 0.001}, "hours"),
     ],
 )
 def test_bad_extension_is_refused(alpha: Person, flavor, body, field):
@@ -222,6 +224,35 @@ def test_what_is_missing_stays_with_the_reasons_and_is_booked_later(
     assert [each["state"] for each in longer["missing"]] == ["dropped", "missing"]
     assert (longer["planned"], longer["status"]) == (4, "booked")
     assert starts(alpha.patch(path, {"more": 1}).json) == [things.at(d, 9) for d in (4, 6, 7)]
+
+
+def test_lessons_that_have_not_begun_change_and_further_ones_get_the_same(
+    alpha: Person, beta: Person, flavor
+):
+    things.book(beta, flavor, start=things.at(4, 11), end=things.at(4, 20), instance_count=2)
+    made = things.add_series(alpha, flavor, rrule="FREQ=DAILY;COUNT=3", name="lesson")
+    path, change = f"series/{made['id']}", {"hours": 3, "name": "lab", "note": None}
+    foreseen = alpha.patch(f"{path}?dry_run=true", change).json
+    assert [each["end"] for each in foreseen["occurrences"]] == [
+        things.at(d, 12) for d in (3, 4, 5)
+    ]
+    assert [each["start"] for each in foreseen["refused"]] == [things.at(4, 9)]
+    assert alpha.get(path).json["name"] == "lesson"
+    changed = alpha.patch(path, change).json
+    assert [each["end"] for each in changed["reservations"]] == [
+        *(things.at(3, 12), things.at(4, 11), things.at(5, 12)),
+    ]
+    assert [each["code"] for each in changed["refused"]] == ["slots_exhausted"]
+    assert (changed["name"], changed["hours"], changed["status"]) == ("lab", 3, "booked")
+    assert [b["name"] for b in of_series(alpha, made)] == ["lab", "lesson", "lab"]
+    longer = alpha.patch(path, {"more": 1}).json
+    assert longer["reservations"][-1]["end"] == things.at(6, 12)
+    refused = alpha.patch(path, {"instance_count": 9})
+    assert refusal(refused) == (409, "series_refused")
+    assert "Nothing was changed: 4 of 4" in refused.json["error_message"]
+    assert alpha.get(path).json["instance_count"] == 1
+    alpha.delete(path)
+    assert refusal(alpha.patch(path, {"name": "late"})) == (409, "invalid_state")
 
 
 def test_nothing_missing_is_not_booked(alpha: Person, flavor):

@@ -254,6 +254,27 @@ def test_missing_lessons_are_shown_with_the_reasons_and_booked(
     assert bodies == [{"missing": True}, {"more": 3, "exdates": ["2027-01-01"]}]
 
 
+def test_series_is_changed(
+    api: Api, run: Run, answers: Callable[[str], None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    span = {name: REFUSED[name] for name in ("start", "end")}
+    foreseen = {"bookable": True, "occurrences": [span, span], "refused": [REFUSED]}
+    api.answers[f"GET /v2/series/{ID}"] = Answer(200, document())
+    changed = Answer(200, document(refused=[REFUSED]))
+    api.answers[f"PATCH /v2/series/{ID}"] = [Answer(200, foreseen), changed]
+    answers("y")
+    words = ("--count", "10", "--hours", "3", "--note", "", "--before-end", "flavor")
+    run(series.UpdateSeries, ID, *words)
+    told = capsys.readouterr().err
+    assert "1 of 2 reservations that haven't begun change" in told
+    assert "Not changed: 2026-12-07 08:00 UTC: No capacity" in told
+    bodies = [request.body for request in api.seen if request.body]
+    values = {"hours": 3.0, "instance_count": 10, "note": None, "before_end": None}
+    assert bodies == [values, values]
+    with pytest.raises(Failure, match="Nothing to change"):
+        run(series.UpdateSeries, ID)
+
+
 def test_nothing_is_booked_if_a_user_at_a_terminal_declines(
     api: Api, run: Run, answers: Callable[[str], None], capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -3,7 +3,7 @@
 import contextlib
 import dataclasses
 import datetime
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 import pecan
@@ -14,19 +14,23 @@ from warre_blazar import conf, policy, texts, times
 from warre_blazar.api import parsing, schemas, views
 from warre_blazar.api.controllers import base
 from warre_blazar.domain.booking import labels
+from warre_blazar.domain.running.snapshots import BeforeEndChoice
 from warre_blazar.domain.series import rules
 from warre_blazar.domain.series.recurrence import Recurrence
 from warre_blazar.domain.series.series import BookedSeries, RepeatedBooking, SeriesStatus
 from warre_blazar.errors import exceptions
 from warre_blazar.fields.series import EXCEPTED_TIMES, LOCAL_TIME
 from warre_blazar.policies import series as policies
-from warre_blazar.services.series import occurrences, progress
+from warre_blazar.services.booking.through_manager.change import ChangeRequest
+from warre_blazar.services.series import changing, occurrences, progress
 from warre_blazar.services.series.occurrences import Occurrences, SeriesOutcome
 from warre_blazar.site_rules import conditions, contacts
 
 conf.register(cfg.CONF)
 
 LIST_QUERY = {"all_projects": parsing.boolean, "project_id": parsing.project_id, **base.PAGING}
+#: The fields of a series that can be changed.
+_CHANGED = schemas.SERIES_CHANGE["properties"].keys()
 DELETE_QUERY = {"running": parsing.boolean}
 
 
@@ -95,6 +99,8 @@ class SeriesController(base.Controller):
         item = _find(policies.UPDATE, base.item_id(path))
         is_dry_run = base.is_dry_run()
         values = base.body(schemas.SERIES_UPDATE)
+        if changed := values.keys() & _CHANGED:
+            return _changed(item, values, is_dry_run=is_dry_run, others=values.keys() - changed)
         if len(values.keys() - {"exdates"}) != 1:
             raise exceptions.InvalidField("until", texts.expected.EITHER(one="more", other="until"))
         asked = _asked(item, values)
@@ -111,17 +117,42 @@ class SeriesController(base.Controller):
         return base.empty(204 if is_done else 202)
 
 
+def _changed(
+    item: BookedSeries, values: dict[str, Any], *, is_dry_run: bool, others: Collection[str]
+) -> Any:
+    """Change the reservations of a series that haven't begun.
+
+    :param others: the fields that ask to book something.
+    """
+    for field in others:
+        raise exceptions.InvalidField(field, texts.expected.NO_VALUE())
+    new = {name: values[name] for name in labels.NAMES if name in values}
+    kept = item.booking.labels.contact
+    contacts.checked(labels.checked(new), base.context().user_id, kept)
+    of_each = ChangeRequest(
+        count=values.get("instance_count"),
+        labels=new or None,
+        before_end=BeforeEndChoice(values["before_end"]) if "before_end" in values else None,
+    )
+    wanted = changing.SeriesChange(of_each, _length(values) if "hours" in values else None)
+    allowed = conditions.of(base.context())
+    if is_dry_run:
+        flavor = progress.flavors_of([item])[item.booking.flavor]
+        return views.series_foreseen(changing.foresee(item, flavor, wanted, allowed))
+    return _outcome(changing.change_rest(base.caller(item.project_id), item, wanted, allowed))
+
+
 def _asked(item: BookedSeries, values: dict[str, Any]) -> Occurrences:
     """What a PATCH asks to book."""
-    rules = conditions.of(base.context())
+    allowed = conditions.of(base.context())
     if "missing" in values:
-        return Occurrences(item, occurrences.missing_spans(item), rules, again=True)
+        return Occurrences(item, occurrences.missing_spans(item), allowed, again=True)
     until = _local("until", values["until"]) if "until" in values else None
     exdates = _exdates(values, item.recurrence.exdates)
     recurrence = dataclasses.replace(item.recurrence, exdates=exdates)
     item = dataclasses.replace(item, recurrence=recurrence)
     return Occurrences(
-        item, occurrences.next_spans(item, _most(), values.get("more"), until), rules
+        item, occurrences.next_spans(item, _most(), values.get("more"), until), allowed
     )
 
 
@@ -135,12 +166,16 @@ def _most() -> int:
     return int(cfg.CONF.warre.max_series_occurrences)
 
 
-def _recurrence(values: dict[str, Any]) -> Recurrence:
+def _length(values: dict[str, Any]) -> datetime.timedelta:
     minutes = values["hours"] * times.HOUR / times.MINUTE
     # Some numbers of minutes, such as 20, can only be written as a rounded number of hours.
     if round(minutes, 3) != round(minutes) or round(minutes) < 1:
         raise exceptions.InvalidField("hours", texts.expected.HOURS())
-    length = round(minutes) * times.MINUTE
+    return round(minutes) * times.MINUTE
+
+
+def _recurrence(values: dict[str, Any]) -> Recurrence:
+    length = _length(values)
     start, timezone = _local("start", values["start"]), values["timezone"]
     rules.zone(timezone)
     given = rules.read(values["rrule"], start, timezone)

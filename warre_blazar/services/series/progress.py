@@ -8,6 +8,7 @@ that works on it are compared in each transaction that writes a reservation. So 
 written another status, no call can book anything more, not even one that is under way.
 """
 
+import dataclasses
 import datetime
 from collections.abc import Sequence
 
@@ -91,6 +92,21 @@ def begin_extension(item: BookedSeries, spans: Sequence[Span]) -> BookedSeries:
     work_id = uuidutils.generate_uuid()
     try:
         return session.change(_begin_extension, item, spans, work_id)
+    except stored.SeriesChanged:
+        raise _busy(get(item.id)) from None
+
+
+def change(item: BookedSeries, new: BookedSeries | None = None) -> BookedSeries:
+    """Write the new values of a series, or claim it for a request that changes it.
+
+    :raises InvalidState: another request is working on the series, or it was ended.
+    """
+    if item.status is not SeriesStatus.BOOKED:
+        raise _busy(item)
+    new = new or dataclasses.replace(item, work_id=uuidutils.generate_uuid())
+    values = {name: getattr(new, name) for name in ("booking", "recurrence", "work_id")}
+    try:
+        return session.change(stored.change, item, **values)
     except stored.SeriesChanged:
         raise _busy(get(item.id)) from None
 
