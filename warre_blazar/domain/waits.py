@@ -174,7 +174,7 @@ def _refusal(
     # The later the wait is served, the later its reservation may end.
     case = Case(flavor, wait.created_at, any_length=any_length, until=wait.expires_at)
     rooms = everything.rooms(flavor.shape, wait.project_id)
-    rules = constraints.alone(case, rooms, wait.affinity)
+    rules = constraints.alone(case, constraints.empty_hosts(rooms, wait.affinity))
     search = Search(wait.instance_count, wait.length, wait.window)
     blamed = verdict.find(rules, search).blamed
     return blamed.error(wait.window, wait.instance_count) if blamed else None

@@ -58,7 +58,7 @@ MINUTES = Grid(
     [
         Span(start, start + length * MINUTE)
         for start in (WINDOW.start + n * MINUTE for n in range(HORIZON * 60))
-        for length in (1, 60, 157)
+        for length in (60, 157)
         if start + length * MINUTE <= WINDOW.end
     ],
 )
@@ -208,7 +208,7 @@ def test_views_of_a_booking_agree(cloud: Cloud, seed: int) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("seed", range(100, 130))
+@pytest.mark.parametrize("seed", range(100, 108))
 def test_views_of_a_booking_agree_in_every_minute(cloud: Cloud, seed: int) -> None:
     check_bookings(a_site(random.Random(seed), cloud, MINUTES))
 
@@ -219,7 +219,8 @@ def check_bookings(site: Site) -> None:
     check_free_slots(site, why)
     check_offers(site, why)
     check_availability(site, why)
-    foreseen = {span: dry_run.booking(site.request(span)) for span in site.grid.spans[::5]}
+    some = site.grid.spans[:: len(site.grid.spans) // 8]
+    foreseen = {span: dry_run.booking(site.request(span)) for span in some}
     for span, of_span in foreseen.items():
         check_dry_run(site, span, of_span, why)
     check_waits(site, foreseen)
@@ -357,7 +358,7 @@ def test_views_of_an_extension_agree(cloud: Cloud, seed: int) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("seed", range(100, 130))
+@pytest.mark.parametrize("seed", range(100, 108))
 def test_views_of_an_extension_agree_in_every_minute(cloud: Cloud, seed: int) -> None:
     check_extension(a_site(random.Random(seed), cloud, MINUTES))
 

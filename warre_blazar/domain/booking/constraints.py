@@ -352,15 +352,12 @@ def slots(flavor: Flavor, held: Iterable[Claim], cleaning: datetime.timedelta) -
     return Limit(flavor.slots, held, said, cleaning)
 
 
-def alone(case: Case, rooms: Sequence[int], affinity: bool | None) -> list[Constraint]:
-    """What decides about a flavor, apart from the quota, if nothing is booked and no window closes.
-
-    :param rooms: how many instances each host that matches the flavor holds when it is empty.
-    """
+def alone(case: Case, *hosts: Constraint) -> list[Constraint]:
+    """What decides about a flavor if nothing is booked and no window closes it."""
     flavor = case.flavor
     return [
         *access(case),
-        _empty_hosts(rooms, affinity),
+        *hosts,
         past(case.now),
         *terms(case),
         *of_project(flavor, ()),
@@ -368,7 +365,11 @@ def alone(case: Case, rooms: Sequence[int], affinity: bool | None) -> list[Const
     ]
 
 
-def _empty_hosts(rooms: Sequence[int], affinity: bool | None) -> Limit:
+def empty_hosts(rooms: Sequence[int], affinity: bool | None) -> Constraint:
+    """The hosts of a flavor if nothing is booked.
+
+    :param rooms: how many instances each host that matches the flavor holds when it is empty.
+    """
     if affinity is None:
         most = sum(rooms)
     else:

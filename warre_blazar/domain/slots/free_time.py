@@ -160,6 +160,137 @@ def _hull(rules: Sequence[Constraint], question: Question) -> Span | None:
     return Span(spans[0].start, spans[-1].end) if spans else None
 
 
+class Hosts(Constraint):
+    """The hosts of a flavor, with what is booked on them."""
+
+    def __init__(
+        self, shape: Shape, question: Question, supply: Supply, bookable: Span | None
+    ) -> None:
+        """
+        :param bookable: as ``bookable`` returns it.
+        """
+        self._shape, self._question, self._supply = shape, question, supply
+        self._own, self._bookable = question.own, bookable
+
+    @functools.cached_property
+    def fit_empty(self) -> bool:
+        """Whether any host that matches has room for an instance if nothing else is on it."""
+        return any(self._group.when_empty(self._shape.request))
+
+    def most(self, span: Span, limit: int) -> int:
+        assert self._bookable is not None
+        padded = self._padded(span)
+        most = self._room.most(padded, limit)
+        vacating = self._supply.vacating
+        if vacating is None or most >= limit:
+            return most
+        request, affinity = self._shape.request, self._question.affinity
+        window = self._padded(self._bookable)
+        return vacating.most(request, self._ids, window, padded, affinity, most, limit)
+
+    def error(self, span: Span, count: int) -> exceptions.WarreError:
+        matching = len(self._hosts)
+        if not self.fit_empty:
+            return exceptions.NoHostMatches(count, matching)
+        stays = self._own and self._own.staying is not None
+        free = 0
+        if count > 1 and not stays and self._bookable and self._bookable.overlaps(span):
+            first, last = max(span.start, self._bookable.start), min(span.end, self._bookable.end)
+            free = self.most(Span(first, last), count - 1)
+        return exceptions.HostsExhausted(count, free, matching, self._question.affinity)
+
+    def times(self, search: Search) -> Sequence[Times]:
+        return (Times(self._spans(search.count, search.least)),)
+
+    def _spans(self, count: int, least: datetime.timedelta) -> list[Span]:
+        """The spans for which hosts have room. Those that are shorter may be left out."""
+        if self._bookable is None:
+            return []
+        question, own, window = self._question, self._own, self._padded(self._bookable)
+        vacating = self._supply.vacating
+        if own and own.staying is not None:
+            found = self._staying_room(self._hosts, own.staying, window)
+            if vacating and found != [window]:
+                vacated = vacating.staying(own.staying)
+                more = self._staying_room(vacated, own.staying, window)
+                found = timeline.widest([*found, *more])
+            return self._cleaned(found)
+        least += question.cleaning
+        found = self._room.of(count, least)
+        if vacating and found != [window]:
+            request, affinity = self._shape.request, question.affinity
+            more = vacating.spans(request, count, self._ids, window, affinity, least)
+            found = timeline.widest([*found, *more])
+        return self._cleaned(found)
+
+    def _staying_room(
+        self, hosts: Sequence[BookableHost], staying: Mapping[str, int], window: Span
+    ) -> list[Span]:
+        """The parts of a span during which instances have room on the hosts where they are.
+
+        They keep their devices.
+        """
+        assert self._own is not None
+        own, request, spans = self._own.reservation.reservation_id, self._shape.request, [window]
+        kept = {
+            host.id: Kept(places_of(host.holdings, own), must_stay=True)
+            for host in self._supply.hosts
+            if host.id in staying and host.is_contested(request)
+        }
+        by_id = {host.id: host for host in hosts}
+        for host_id, count in staying.items():
+            room: list[Span] = []
+            if host_id in by_id:
+                of_host = kept.get(host_id, NOTHING_KEPT)
+                levels = by_id[host_id].levels(request, window, count, of_host)
+                room = timeline.maximal_spans([levels], count, window)
+            spans = timeline.widest(timeline.intersect(spans, room))
+        return spans
+
+    @property
+    def _hosts(self) -> Sequence[BookableHost]:
+        """The hosts on which the instances may be."""
+        return self._group.hosts
+
+    @functools.cached_property
+    def _group(self) -> HostGroup:
+        own, shape, project_id = self._own, self._shape, self._question.project_id
+        if own is None:
+            return self._supply.matching(shape, project_id)
+        staying = own.staying or ()
+        hosts = [h for h in self._supply.hosts if h.id in staying or h.matches(shape, project_id)]
+        return HostGroup(host.without(own.reservation.reservation_id) for host in hosts)
+
+    @functools.cached_property
+    def _ids(self) -> frozenset[str]:
+        return frozenset(host.id for host in self._hosts)
+
+    @functools.cached_property
+    def _room(self) -> placing.FreeSpans:
+        assert self._bookable is not None
+        shape = self._shape
+        question, window = self._question, self._padded(self._bookable)
+        # Until its new time is written, a reservation needs its devices at its present time too.
+        also = [self._padded(self._own.reservation.span)] if self._own else []
+        return placing.FreeSpans(
+            self._group, shape.request, question.count, window, question.affinity, also
+        )
+
+    def _padded(self, span: Span) -> Span:
+        return span.padded(self._question.cleaning)
+
+    def _cleaned(self, spans: Sequence[Span]) -> list[Span]:
+        """The spans without the cleaning time at their ends."""
+        cleaning = self._question.cleaning
+        if not cleaning:
+            return list(spans)
+        return [
+            Span(span.start, span.end - cleaning)
+            for span in spans
+            if span.end - cleaning > span.start
+        ]
+
+
 class FreeTime:
     """When a flavor can be booked, and what prevents bookings at other times.
 
@@ -181,7 +312,9 @@ class FreeTime:
         self._own, self._quota = question.own, quota
         self._shape = question.own.reservation.shape if question.own else flavor.shape
         self._rules = _rules(flavor, question)
-        self.bookable = _hull(self._rules, question)
+        # The constraint doesn't refer to this object. Otherwise the garbage collector would have to
+        # find out that the two can be deleted, and all that was read with them.
+        self._hosts = Hosts(self._shape, question, supply, _hull(self._rules, question))
 
     @property
     def unread(self) -> Collection[str]:
@@ -199,7 +332,7 @@ class FreeTime:
             *self._of_project(),
             *([self._quota] if self._quota else []),
             constraints.slots(flavor, self._others(supply.claims), question.cleaning),
-            self._hosts_constraint,
+            self._hosts,
         ]
 
     def _of_project(self) -> list[Constraint]:
@@ -254,8 +387,8 @@ class FreeTime:
         """
         question, window = self._question, within or self._question.window
         is_closed = not self._flavor.active or not question.accessible
-        if not is_closed and not self.fits_empty_hosts:
-            blamed = self._hosts_constraint  # No other booking helps.
+        if not is_closed and not self._hosts.fit_empty:
+            blamed = self._hosts  # No other booking helps.
         elif question.least > window.end - window.start:
             asked = Span(window.start, window.start + question.least)
             found = verdict.find(self._rules, Search(question.count, question.least, asked))
@@ -280,152 +413,13 @@ class FreeTime:
         window = Span(wanted.start, wanted.start + ahead)
         case = dataclasses.replace(question.case(self._flavor), until=window.end - length)
         quota = [dataclasses.replace(self._quota, used=Amount())] if self._quota else []
-        for read in (lambda: self._supply, everything):
-            rooms = read().rooms(shape, question.project_id)
-            rules = [*constraints.alone(case, rooms, question.affinity), *quota]
-            found = verdict.find(rules, Search(question.count, length, window))
-            if (first := found.first(wanted)) is not None:
-                return first
-        return None
-
-    @functools.cached_property
-    def _hosts_constraint(self) -> "_Hosts":
-        return _Hosts(self)
-
-    @functools.cached_property
-    def fits_empty_hosts(self) -> bool:
-        """Whether any host that matches has room for an instance if nothing else is on it."""
-        return any(self._group.when_empty(self._shape.request))
-
-    def most_on_hosts(self, span: Span, limit: int) -> int:
-        """The most instances, up to a limit, for which hosts have room throughout a span."""
-        assert self.bookable is not None
-        padded = self._padded(span)
-        most = self._room.most(padded, limit)
-        vacating = self._supply.vacating
-        if vacating is None or most >= limit:
-            return most
-        request, affinity = self._shape.request, self._question.affinity
-        window = self._padded(self.bookable)
-        return vacating.most(request, self._ids, window, padded, affinity, most, limit)
-
-    def not_on_hosts(self, span: Span, count: int) -> exceptions.WarreError:
-        """What is said if hosts have no room for a booking."""
-        matching = len(self._hosts)
-        if not self.fits_empty_hosts:
-            return exceptions.NoHostMatches(count, matching)
-        stays = self._own and self._own.staying is not None
-        free = 0
-        if count > 1 and not stays and self.bookable and self.bookable.overlaps(span):
-            first, last = max(span.start, self.bookable.start), min(span.end, self.bookable.end)
-            free = self.most_on_hosts(Span(first, last), count - 1)
-        return exceptions.HostsExhausted(count, free, matching, self._question.affinity)
-
-    def of_hosts(
-        self, count: int | None = None, least: datetime.timedelta = times.NO_TIME
-    ) -> list[Span]:
-        """The spans for which hosts have room, whatever slots the flavor has.
-
-        :param least: spans that are shorter may be left out.
-        """
-        if self.bookable is None:
-            return []
-        question, own, window = self._question, self._own, self._padded(self.bookable)
-        vacating = self._supply.vacating
-        if own and own.staying is not None:
-            found = self._staying_room(self._hosts, own.staying, window)
-            if vacating and found != [window]:
-                vacated = vacating.staying(own.staying)
-                more = self._staying_room(vacated, own.staying, window)
-                found = timeline.widest([*found, *more])
-            return self._cleaned(found)
-        wanted, least = count or question.count, least + question.cleaning
-        found = self._room.of(wanted, least)
-        if vacating and found != [window]:
-            request, affinity = self._shape.request, question.affinity
-            more = vacating.spans(request, wanted, self._ids, window, affinity, least)
-            found = timeline.widest([*found, *more])
-        return self._cleaned(found)
-
-    def _staying_room(
-        self, hosts: Sequence[BookableHost], staying: Mapping[str, int], window: Span
-    ) -> list[Span]:
-        """The parts of a span during which instances have room on the hosts where they are.
-
-        They keep their devices.
-        """
-        assert self._own is not None
-        own, request, spans = self._own.reservation.reservation_id, self._shape.request, [window]
-        kept = {
-            host.id: Kept(places_of(host.holdings, own), must_stay=True)
-            for host in self._supply.hosts
-            if host.id in staying and host.is_contested(request)
-        }
-        by_id = {host.id: host for host in hosts}
-        for host_id, count in staying.items():
-            room: list[Span] = []
-            if host_id in by_id:
-                of_host = kept.get(host_id, NOTHING_KEPT)
-                levels = by_id[host_id].levels(request, window, count, of_host)
-                room = timeline.maximal_spans([levels], count, window)
-            spans = timeline.widest(timeline.intersect(spans, room))
-        return spans
-
-    @property
-    def _hosts(self) -> Sequence[BookableHost]:
-        """The hosts on which the instances may be."""
-        return self._group.hosts
-
-    @functools.cached_property
-    def _group(self) -> HostGroup:
-        own, shape, project_id = self._own, self._shape, self._question.project_id
-        if own is None:
-            return self._supply.matching(shape, project_id)
-        staying = own.staying or ()
-        hosts = [h for h in self._supply.hosts if h.id in staying or h.matches(shape, project_id)]
-        return HostGroup(host.without(own.reservation.reservation_id) for host in hosts)
-
-    @functools.cached_property
-    def _ids(self) -> frozenset[str]:
-        return frozenset(host.id for host in self._hosts)
-
-    @functools.cached_property
-    def _room(self) -> placing.FreeSpans:
-        assert self.bookable is not None
-        shape = self._shape
-        question, window = self._question, self._padded(self.bookable)
-        # Until its new time is written, a reservation needs its devices at its present time too.
-        also = [self._padded(self._own.reservation.span)] if self._own else []
-        return placing.FreeSpans(
-            self._group, shape.request, question.count, window, question.affinity, also
+        rules = [*constraints.alone(case), *quota]
+        first = verdict.find(rules, Search(question.count, length, window)).first(wanted)
+        if first is None:
+            return None
+        hosts = (
+            constraints.empty_hosts(read().rooms(shape, question.project_id), question.affinity)
+            for read in (lambda: self._supply, everything)
         )
-
-    def _padded(self, span: Span) -> Span:
-        return span.padded(self._question.cleaning)
-
-    def _cleaned(self, spans: Sequence[Span]) -> list[Span]:
-        """The spans without the cleaning time at their ends."""
-        cleaning = self._question.cleaning
-        if not cleaning:
-            return list(spans)
-        return [
-            Span(span.start, span.end - cleaning)
-            for span in spans
-            if span.end - cleaning > span.start
-        ]
-
-
-class _Hosts(Constraint):
-    """The hosts of a flavor, with what is booked on them."""
-
-    def __init__(self, free: FreeTime) -> None:
-        self._free = free
-
-    def times(self, search: Search) -> Sequence[Times]:
-        return (Times(self._free.of_hosts(search.count, search.least)),)
-
-    def most(self, span: Span, limit: int) -> int:
-        return self._free.most_on_hosts(span, limit)
-
-    def error(self, span: Span, count: int) -> exceptions.WarreError:
-        return self._free.not_on_hosts(span, count)
+        fits = any(each.most(wanted, question.count) >= question.count for each in hosts)
+        return first if fits else None
