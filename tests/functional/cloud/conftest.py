@@ -108,6 +108,16 @@ def shared_offer(admin: Person, alpha: Person) -> Iterator[Offer]:
 
 
 @pytest.fixture
+def plain(admin: Person) -> Iterator[Any]:
+    """A small public Nova flavor."""
+    made = admin.cloud.compute.create_flavor(
+        name=world.unique("plain"), vcpus=1, ram=128, disk=1, is_public=True
+    )
+    yield made
+    admin.cloud.compute.delete_flavor(made)
+
+
+@pytest.fixture
 def lease(admin: Person) -> Iterator[Callable[..., Any]]:
     """A function that requests leases over v1. The leases are deleted after the test."""
     made: list[str] = []

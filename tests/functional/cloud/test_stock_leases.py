@@ -1,6 +1,6 @@
 """The lives of leases of Blazar's own types, beside a flavor:slot reservation in use."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -20,16 +20,6 @@ def in_use(alpha: Person, shared_offer: Offer) -> dict[str, Any]:
     """An ACTIVE flavor:slot reservation on another host."""
     mine = world.booked_now(alpha, shared_offer(properties=world.on_host(OUR_HOST)))
     return world.becomes(alpha, mine, "ACTIVE")
-
-
-@pytest.fixture
-def plain(admin: Person) -> Iterator[Any]:
-    """A public Nova flavor."""
-    made = admin.cloud.compute.create_flavor(
-        name=world.unique("plain"), vcpus=1, ram=128, disk=1, is_public=True
-    )
-    yield made
-    admin.cloud.compute.delete_flavor(made)
 
 
 def _wanted(kind: str, flavor: str) -> dict[str, Any]:

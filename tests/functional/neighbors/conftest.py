@@ -7,8 +7,19 @@ from tests.functional.cloud.conftest import (
     lease,
     offer,
     people,
+    plain,
     pytest_configure,
     records,
 )
 
-__all__ = ["admin", "alpha", "beta", "lease", "offer", "people", "pytest_configure", "records"]
+__all__ = [
+    "admin",
+    "alpha",
+    "beta",
+    "lease",
+    "offer",
+    "people",
+    "plain",
+    "pytest_configure",
+    "records",
+]

@@ -1,6 +1,5 @@
 """Flavors of this package, booked as flavor:instance beside one of Nova, on the real Nova."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -9,16 +8,6 @@ from tests.functional.cloud import nova_side, world
 from tests.functional.cloud.conftest import Offer
 from tests.functional.cloud.people import Person
 from tests.functional.cloud.waiting import until
-
-
-@pytest.fixture
-def plain(admin: Person) -> Iterator[Any]:
-    """A small public Nova flavor."""
-    made = admin.cloud.compute.create_flavor(
-        name=world.unique("plain"), vcpus=1, ram=128, disk=1, is_public=True
-    )
-    yield made
-    admin.cloud.compute.delete_flavor(made)
 
 
 @pytest.fixture
