@@ -8,7 +8,6 @@ it with a lease or with an error, the charge is compared with the lease.
 import contextlib
 import contextvars
 import dataclasses
-import functools
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -20,6 +19,7 @@ from oslo_utils import uuidutils
 
 from warre_blazar.db import session
 from warre_blazar.errors import exceptions
+from warre_blazar.plugins.wrapping import wrap
 from warre_blazar.services.credits import charging
 
 LOG = logging.getLogger(__name__)
@@ -41,18 +41,11 @@ _request: contextvars.ContextVar[_Request | None] = contextvars.ContextVar("_req
 #: The ids of reservations are made of the lease's id and this one.
 _NAMESPACE = uuid.UUID("0f6b3a52-8a0e-4c55-9d0c-6a4a6a1f6b2e")
 
-#: The attribute that a wrapped function has.
-_MARK = "is_charged_request"
-
 
 def register() -> None:
     """Give leases their ids early, and look at charges after requests, in this process."""
-    manager = service.ManagerService
-    if hasattr(manager.create_lease, _MARK):
-        return
-    manager.create_lease = _creating(manager.create_lease)
-    manager.update_lease = _changing(manager.update_lease)
-    api.reservation_create = _with_id(api.reservation_create)
+    wrap(__name__, service.ManagerService, create_lease=_creating, update_lease=_changing)
+    wrap(__name__, api, reservation_create=_with_id)
 
 
 def begin_booking(number: int) -> tuple[str, str, list[str]]:
@@ -104,20 +97,17 @@ def _release(request: _Request) -> None:
 def _creating(method: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap ``create_lease``. Over v1, a new lease has no id yet."""
 
-    @functools.wraps(method)
     def create_lease(self: Any, lease_values: dict[str, Any]) -> Any:
         lease_id = lease_values.get("id") or uuidutils.generate_uuid()
         with _handling(str(lease_id)):
             return method(self, lease_values={**lease_values, "id": lease_id})
 
-    setattr(create_lease, _MARK, True)
     return create_lease
 
 
 def _changing(method: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap ``update_lease``. Blazar passes all arguments by name."""
 
-    @functools.wraps(method)
     def update_lease(self: Any, *, lease_id: str, **others: Any) -> Any:
         with _handling(lease_id):
             return method(self, lease_id=lease_id, **others)
@@ -128,7 +118,6 @@ def _changing(method: Callable[..., Any]) -> Callable[..., Any]:
 def _with_id(function: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap the function that writes a new reservation, so that it has the id that was charged."""
 
-    @functools.wraps(function)
     def reservation_create(values: Mapping[str, Any]) -> Any:
         request = _request.get()
         if request is None or not request.reservation_ids:

@@ -6,7 +6,6 @@ in two ways: its Nova flavor has the id that Blazar's plugin would give it, and 
 reservation of ``flavor:instance`` (``wsgi.stock_form``).
 """
 
-import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -20,13 +19,12 @@ from warre_blazar.db import flavors, session
 from warre_blazar.domain.flavors.flavor import RESOURCE_TYPE
 from warre_blazar.errors import blazar_errors
 from warre_blazar.plugins import error_translation
+from warre_blazar.plugins.wrapping import wrap
 from warre_blazar.site_rules import conditions, enabling
 
 #: The field by which this module says which flavor its client has sent. v1 refuses the field.
 SENT = "sent_flavor"
 
-#: The attribute that a wrapped method has.
-_MARK = "takes_flavor_instances"
 #: The statuses of refusals for which v1 has more than one.
 _REFUSED = (404, 409, 413)
 #: The code of the error after which the same request may succeed.
@@ -40,13 +38,10 @@ def register() -> None:
 
     It does so if the exact plugin for ``flavor:instance`` is enabled.
     """
-    manager = service.ManagerService
-    if not hasattr(manager.create_lease, _MARK):
-        manager.create_lease = _creating(manager.create_lease)
+    wrap(__name__, service.ManagerService, create_lease=_creating)
 
 
 def _creating(method: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(method)
     def create_lease(self: Any, lease_values: dict[str, Any]) -> Any:
         reservations = lease_values.get("reservations", [])
         types = {each.get("resource_type") for each in reservations}
@@ -64,7 +59,6 @@ def _creating(method: Callable[..., Any]) -> Callable[..., Any]:
                 raise blazar_exc.InvalidInput(str(error), **values) from error
             raise
 
-    setattr(create_lease, _MARK, True)
     return create_lease
 
 

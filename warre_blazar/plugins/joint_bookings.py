@@ -5,7 +5,6 @@ the next one needs, and would see claims of a lease that is about to be refused.
 """
 
 import contextvars
-import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -17,6 +16,7 @@ from sqlalchemy.orm import Session
 from warre_blazar.db import session
 from warre_blazar.domain.flavors.flavor import RESOURCE_TYPE
 from warre_blazar.plugins import error_translation
+from warre_blazar.plugins.wrapping import wrap
 from warre_blazar.services.booking import quotas
 from warre_blazar.services.booking.quotas import Quota
 from warre_blazar.services.hosts import new_hosts
@@ -25,9 +25,6 @@ from warre_blazar.site_rules import conditions
 #: Writes the claims of a reservation, whose id is the second argument, in the caller's transaction.
 #: It returns the id of the reservation's row in ``instance_reservations``.
 Claim = Callable[[Session, str, Quota | None], str]
-
-#: The attribute that a wrapped method has.
-_MARK = "books_jointly"
 
 #: The reservations of the lease that this thread is creating. None: they are booked one by one.
 _joint: contextvars.ContextVar[Sequence[dict[str, Any]] | None] = contextvars.ContextVar(
@@ -38,14 +35,10 @@ _joint: contextvars.ContextVar[Sequence[dict[str, Any]] | None] = contextvars.Co
 def register() -> None:
     """Let the manager of this process book such leases in one transaction."""
     manager = service.ManagerService
-    if hasattr(manager.create_lease, _MARK):
-        return
-    manager.create_lease = _creating(manager.create_lease)
-    manager._create_reservation = _reserving(manager._create_reservation)
+    wrap(__name__, manager, create_lease=_creating, _create_reservation=_reserving)
 
 
 def _creating(method: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(method)
     def create_lease(self: Any, lease_values: dict[str, Any]) -> Any:
         reservations = lease_values.get("reservations", [])
         is_joint = len(reservations) > 1 and any(
@@ -57,14 +50,12 @@ def _creating(method: Callable[..., Any]) -> Callable[..., Any]:
         finally:
             _joint.reset(token)
 
-    setattr(create_lease, _MARK, True)
     return create_lease
 
 
 def _reserving(method: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap the method that Blazar calls for each reservation of a new lease, in their order."""
 
-    @functools.wraps(method)
     def create_reservation(self: Any, values: dict[str, Any]) -> Any:
         reservations = _joint.get()
         if reservations is None:

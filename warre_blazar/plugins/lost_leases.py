@@ -4,7 +4,6 @@ Blazar's manager reads a lease several times while it works on it, and doesn't e
 is missing. Then it fails with a TypeError or an AttributeError.
 """
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -14,19 +13,13 @@ from blazar.manager import service
 from oslo_db import exception as db_exc
 
 from warre_blazar.db import session
-
-#: The methods of the manager that clients call for a lease, whose id is the argument ``lease_id``.
-_METHODS = ("update_lease", "delete_lease")
-#: The attribute that a wrapped method has.
-_MARK = "says_what_is_lost"
+from warre_blazar.plugins.wrapping import wrap
 
 
 def register() -> None:
     """Let the manager of this process say which lease is gone."""
-    for name in _METHODS:
-        method = getattr(service.ManagerService, name)
-        if not hasattr(method, _MARK):
-            setattr(service.ManagerService, name, _saying(method))
+    # The methods that clients call for a lease, whose id is the argument ``lease_id``.
+    wrap(__name__, service.ManagerService, update_lease=_saying, delete_lease=_saying)
 
 
 def is_lost(lease_id: str) -> bool:
@@ -44,7 +37,6 @@ def is_lost(lease_id: str) -> bool:
 def _saying(method: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap a method of the manager. Blazar passes all arguments by name."""
 
-    @functools.wraps(method)
     def work(self: Any, **arguments: Any) -> Any:
         try:
             return method(self, **arguments)
@@ -53,5 +45,4 @@ def _saying(method: Callable[..., Any]) -> Callable[..., Any]:
                 raise blazar_exc.NotFound(object=f"lease id {lease_id}") from error
             raise
 
-    setattr(work, _MARK, True)
     return work

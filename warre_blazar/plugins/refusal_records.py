@@ -20,6 +20,7 @@ from warre_blazar.domain.flavors.flavor import RESOURCE_TYPE
 from warre_blazar.domain.records.refusals import Asked, counted_code
 from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import blazar_errors
+from warre_blazar.plugins.wrapping import wrap
 from warre_blazar.services.records import refusals
 from warre_blazar.site_rules import conditions
 
@@ -31,24 +32,20 @@ _Method = Callable[..., Any]
 
 def register() -> None:
     """Write down what the manager of this process refuses."""
-    manager = service.ManagerService
-    if hasattr(manager.create_lease, _MARK):
-        return
-    manager.create_lease = _recording(manager.create_lease, _of_creation)
-    manager.update_lease = _recording(manager.update_lease, _of_update)
+    wrap(
+        __name__,
+        service.ManagerService,
+        create_lease=functools.partial(_recording, _of_creation),
+        update_lease=functools.partial(_recording, _of_update),
+    )
 
 
-#: The attribute that a wrapped method has.
-_MARK = "records_refusals"
-
-
-def _recording(method: _Method, asked: Callable[..., Asked | None]) -> _Method:
+def _recording(asked: Callable[..., Asked | None], method: _Method) -> _Method:
     """Wrap a method of the manager. Blazar passes all arguments by name.
 
     :param asked: returns what was asked for, from the arguments.
     """
 
-    @functools.wraps(method)
     def call(self: Any, **arguments: Any) -> Any:
         # Blazar changes the values while it works.
         copied = {name: _copied(value) for name, value in arguments.items()}
@@ -60,7 +57,6 @@ def _recording(method: _Method, asked: Callable[..., Asked | None]) -> _Method:
                 _write(code, functools.partial(asked, **copied))
             raise
 
-    setattr(call, _MARK, True)
     return call
 
 
