@@ -16,12 +16,12 @@ _PACKAGES = ("ansible-core>=2.19.1,<2.22", "openstack-heat==27.0.1", "openstacks
 _TESTS = "tests/programs"
 
 
-def run(home: Path, run_tests: Callable[..., bool]) -> bool:
+def run(home: Path, run_tests: Callable[..., bool], *words: str) -> bool:
     """Make the environment if necessary, and run the tests. Return whether they passed.
 
     :param run_tests: runs pytest with some words, and with environment variables as ``env``.
     """
-    return run_tests(_TESTS, env={VARIABLE: str(environment(home))})
+    return run_tests(*words, _TESTS, env={VARIABLE: str(environment(home))})
 
 
 def environment(home: Path) -> Path:
