@@ -286,6 +286,7 @@ def test_reader_sees_no_button_that_changes(reader: Visitor) -> None:
 def test_reservation_leads_to_its_series(member: Visitor, api: Api) -> None:
     found = reservation(series_id=series()["id"], log=[])
     api.answers[f"GET /v2/reservations/{FIRST}"] = Answer(200, found)
+    api.answers["GET /v2/shares"] = listing()
     assert f'href="{ONE}"' in member.sees(f"/project/flavor_reservations/{FIRST}/")
 
 
