@@ -524,6 +524,7 @@ class Nova(Guarded):
             if flavor_id in (None, server["flavor"])
             and (flavor_id is None or server.get("number") == self.flavors[flavor_id].get("number"))
             and request.query.get("host") in (None, server.get("host"))
+            and request.query.get("project_id") in (None, server.get("project_id"))
             and "marker" not in request.query
         ]
         if "host" in request.query:

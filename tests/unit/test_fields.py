@@ -10,6 +10,7 @@ from warre_blazar.api import openapi, parsing, schemas
 from warre_blazar.cli import flavor_fields
 from warre_blazar.db import models
 from warre_blazar.domain.booking import labels, reservation_states
+from warre_blazar.domain.running import handles
 from warre_blazar.errors import exceptions
 from warre_blazar.fields import flavors, others, reservations, shares, waits
 from warre_blazar.fields.declaration import Field, Use, answered, fields
@@ -101,7 +102,7 @@ def test_each_field_of_a_flavor_has_a_column():
 
 def test_warres_path_has_only_warres_fields():
     body = schemas.in_warre(schemas.RESERVATION_CREATE)
-    ours = {*labels.NAMES, "before_end", "movable_hours", "project_id"}
+    ours = {*labels.NAMES, "before_end", "movable_hours", *handles.NAMES, "project_id"}
     assert schemas.RESERVATION_CREATE["properties"].keys() - body["properties"] == ours
     optional = {
         f.name for f in answered(reservations.ReservationFields) if Use.NOT_IN_WARRE in f.use

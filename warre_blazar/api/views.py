@@ -16,7 +16,7 @@ from warre_blazar.domain.maintenance import MaintenanceWindow, Meeting
 from warre_blazar.domain.records.changes import Change
 from warre_blazar.domain.records.refusals import RefusedRequest
 from warre_blazar.domain.records.usage import Amounts, Sum
-from warre_blazar.domain.running import backing_names
+from warre_blazar.domain.running import backing_names, handles
 from warre_blazar.domain.running.holders import Holder, Inside
 from warre_blazar.domain.running.snapshots import NOTHING, ServerSnapshot, effective_before_end
 from warre_blazar.domain.series.series import BookedSeries, PlannedOccurrence, SeriesStatus
@@ -140,6 +140,7 @@ def reservation(
         "before_end": effective_before_end(item.before_end, its_flavor.before_end, default),
         "lease_id": item.lease_id or None,
         "compute_flavor": _compute_flavor(item),
+        **handles.values_of(item.handle),
     }
     if item.deleted_at is None:
         del values["deleted_at"], values["deleted_by"]
@@ -422,6 +423,7 @@ def series(
         "hours": recurrence.length / times.HOUR,
         "rrule": recurrence.rule,
         "cut_off": recurrence.is_endless,
+        **handles.values_of(booking.handle),
         "status": item.status.value,
     }
     if occurrences is not None:

@@ -71,6 +71,27 @@ def add_movable(parser: argparse.ArgumentParser) -> None:
     )
 
 
+#: The options of ``add_handle``.
+HANDLE = ("handle", "visible_before_start")
+
+
+def add_handle(parser: argparse.ArgumentParser) -> None:
+    """Add the options in ``HANDLE``."""
+    parser.add_argument(
+        "--handle",
+        metavar="NAME",
+        help="keep the same Nova flavor in all reservations of the project with this handle, of "
+        "which only one can be at a time; servers name it as reservation:NAME@PROJECT_ID",
+    )
+    parser.add_argument(
+        "--visible-before-start",
+        action="store_const",
+        const=True,
+        help="with --handle: let the project see the Nova flavor already before the start, for "
+        "Heat and Terraform; servers that are booted too early get the status ERROR",
+    )
+
+
 def texts(parsed_args: argparse.Namespace) -> dict[str, Any]:
     """Return the texts of a booking or a change, for the client. An empty one is removed."""
     chosen = parsed_args.before_end
@@ -79,3 +100,8 @@ def texts(parsed_args: argparse.Namespace) -> dict[str, Any]:
         "before_end": "" if chosen == FLAVORS else chosen,
         "movable_hours": parsed_args.movable_hours,
     }
+
+
+def of_new(parsed_args: argparse.Namespace) -> dict[str, Any]:
+    """Return the texts and the handle of a booking, for the client."""
+    return {**texts(parsed_args), **{name: getattr(parsed_args, name) for name in HANDLE}}

@@ -214,6 +214,7 @@ class CreateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
         arguments.add_affinity(parser)
         reservation_options.add_labels(parser, "the reservation")
         reservation_options.add_movable(parser)
+        reservation_options.add_handle(parser)
         arguments.add_booked_project(parser)
         parser.add_argument(
             "--wait",
@@ -241,7 +242,9 @@ class CreateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
             check=functools.partial(dry_run.check_flavor, self.v2, wanted, self.app),
         )
         if parsed_args.dry_run:
-            foreseen = dry_run.booking(self.v2, wanted, self.app, **texts(parsed_args))
+            foreseen = dry_run.booking(
+                self.v2, wanted, self.app, **reservation_options.of_new(parsed_args)
+            )
             saving = deletion_confirmation.saving(foreseen.before_end)
             plan = f"book {plan}{dry_run.warned(foreseen)}" + (f".{saving}" if saving else "")
             return self.report_dry_run(plan, dry_run.flat(foreseen))
@@ -321,7 +324,7 @@ class CreateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
             count=wanted.count,
             affinity=wanted.affinity,
             project_id=wanted.project_id,
-            **texts(parsed_args),
+            **reservation_options.of_new(parsed_args),
         )
         try:
             return create(timezone=time_zones.iana_name(self.where))

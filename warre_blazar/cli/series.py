@@ -215,6 +215,7 @@ class CreateSeries(_AllSeries, base.ChangeCommand, base.ShowCommand):
             help="book nothing if one of the reservations can't be booked",
         )
         reservation_options.add_labels(parser, "the reservations")
+        reservation_options.add_handle(parser)
         arguments.add_booked_project(parser)
         return parser
 
@@ -234,7 +235,10 @@ class CreateSeries(_AllSeries, base.ChangeCommand, base.ShowCommand):
             "affinity": parsed_args.affinity,
             "all_or_none": parsed_args.all_or_none,
             "project_id": project_names.identity(self, parsed_args),
-            **{n: getattr(parsed_args, n) for n in reservation_options.LABELS},
+            **{
+                name: getattr(parsed_args, name)
+                for name in (*reservation_options.LABELS, *reservation_options.HANDLE)
+            },
         }
         slots = f"{wording.slots(parsed_args.count)} of {parsed_args.flavor}"
         foresee = functools.partial(self.v2.series.try_create, parsed_args.flavor, **values)

@@ -15,6 +15,14 @@ UNIT_MINUTES = {"hours": 60, "minutes": 1, "w": 7 * 24 * 60, "d": 24 * 60, "h": 
 #: :longer: A command hangs longer if the service does.
 #: :shorter: A command shows ids instead of names, or fails, although the service is only slow.
 REQUEST_TIMEOUT = 60
+#: ``reservation run`` warns so many minutes before the end, if the user doesn't say.
+#: :longer: Users are warned when there is nothing to do yet.
+#: :shorter: Users have less time to save their work.
+WARNS_AHEAD_MINUTES = 10
+#: ``reservation run`` asks this often whether the end is another one by now.
+#: :longer: A warning before an end that was brought forward comes later.
+#: :shorter: The API gets more requests.
+RUN_LOOKS_AGAIN = 60
 #: The calendar shows so many days, if the user doesn't say.
 #: :longer: The calendar doesn't fit on the screen.
 #: :shorter: Users must name the number of days more often.

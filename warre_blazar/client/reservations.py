@@ -20,6 +20,7 @@ from warre_blazar.client.types import DryRun, Extension, Reservation
 
 #: The texts of a reservation that can be changed: labels, and what is done before the end.
 _TEXTS = ("name", "note", "contact", "before_end")
+_OF_NEW = ("timezone", "movable_hours", "handle", "visible_before_start")
 
 
 def _booking(
@@ -34,9 +35,9 @@ def _booking(
 ) -> dict[str, Any]:
     """The body of a booking.
 
-    :param texts: those of ``_TEXTS``, the time zone and ``movable_hours``.
+    :param texts: those of ``_TEXTS`` and ``_OF_NEW``.
     """
-    if unknown := texts.keys() - {*_TEXTS, "timezone", "movable_hours"}:
+    if unknown := texts.keys() - {*_TEXTS, *_OF_NEW}:
         raise TypeError(f"unknown fields: {', '.join(sorted(unknown))}")
     body = values_of({"flavor_id": flavor, "start": start, "end": end, "instance_count": count})
     optional = {"affinity": affinity, "project_id": project_id, **texts}
@@ -130,7 +131,9 @@ class Reservations(Paged[Reservation]):
             the time zone in which messages also show times, such as ``Europe/Berlin``;
             ``before_end``, what is done with the servers before they are deleted at the end,
             ``nothing`` or ``snapshot`` (default: what the flavor says); ``movable_hours``, by how
-            many hours maintenance may move the start to a later time (default: 0).
+            many hours maintenance may move the start to a later time (default: 0);
+            ``handle``, which keeps the same Nova flavor in all reservations that have it; and with
+            a handle, ``visible_before_start`` (default: False).
         """
         body = _booking(
             flavor,

@@ -9,7 +9,10 @@ from warre_blazar.client.collection import DRY_RUN, Paged, parameters
 from warre_blazar.client.types import Series, SeriesForeseen
 
 #: The optional fields of a new series.
-_OPTIONAL = ("name", "note", "contact", "before_end", "affinity", "project_id")
+_OPTIONAL = (
+    *("name", "note", "contact", "before_end", "affinity", "project_id"),
+    *("handle", "visible_before_start"),
+)
 
 
 class AllSeries(Paged[Series]):
@@ -40,9 +43,9 @@ class AllSeries(Paged[Series]):
             time zone, such as ``Europe/Berlin``; ``length``, how long each reservation is;
             ``rrule``, when they take place, such as ``FREQ=WEEKLY;COUNT=12``; ``count``, the number
             of instances (default: 1); ``all_or_none`` (default: False); ``exdates``, days and local
-            starts that are left out, such as holidays; and the ``name``, ``note``,
-            ``contact``, ``before_end`` and ``affinity`` of the reservations. ``project_id`` is for
-            operators.
+            starts that are left out, such as holidays; and the ``name``, ``note``, ``contact``,
+            ``before_end``, ``affinity``, ``handle`` and ``visible_before_start`` of the
+            reservations. ``project_id`` is for operators.
         """
         return Series.of(self._transport.create(f"/{self.noun}", _body(flavor, **values)))
 

@@ -152,6 +152,9 @@ bookings = sa.Table(
     sa.Column("series_work", sa.String(36)),
     # By how many hours maintenance may move the start to a later time.
     sa.Column("movable_hours", sa.Integer, nullable=False, server_default="0"),
+    # The handle: domain.running.handles.Handle.
+    sa.Column("handle", sa.String(64)),
+    sa.Column("visible_before_start", sa.Boolean, nullable=False, server_default=sa.false()),
     # The shape that was booked: domain.flavors.flavor.Shape as JSON.
     sa.Column("shape", text(), nullable=False),
     # The promise: the new time that the plugin has agreed to. It is claimed in addition to the
@@ -342,6 +345,8 @@ backings = sa.Table(
     # The other projects that may have access in Nova, and servers, because the reservation is or
     # was shared with them: a list of ids. NULL: none.
     sa.Column("guests", sa.JSON(none_as_null=True)),
+    # Whether the Nova flavor of a handle is made before the start.
+    sa.Column("shown", sa.Boolean, nullable=False, server_default=sa.false()),
 )
 
 # The other projects that may boot on the places of a reservation: domain.running.backing.
@@ -361,6 +366,9 @@ shares = sa.Table(
     sa.UniqueConstraint("reservation_id", "project_id", name="uniq_warre_shares"),
     sa.Index("ix_warre_shares_project", "project_id"),
 )
+
+# For queries of the reservations that have the same Nova flavor, because of their handle.
+sa.Index("ix_warre_backings_flavor", backings.c.nova_flavor)
 
 # The projects that aggregates of the site name in a key that begins with filter_tenant_id, so that
 # Nova may keep their servers on the hosts of these aggregates.
@@ -461,6 +469,8 @@ series = sa.Table(
     sa.Column("note", text()),
     sa.Column("contact", string(255)),
     sa.Column("before_end", sa.String(16)),
+    sa.Column("handle", sa.String(64)),
+    sa.Column("visible_before_start", sa.Boolean, nullable=False, server_default=sa.false()),
     # The local start of the first occurrence, in the time zone.
     sa.Column("start_date", sa.DateTime, nullable=False),
     sa.Column("timezone", sa.String(64), nullable=False),

@@ -21,6 +21,7 @@ from warre_blazar.db.tables import bookings, occurrences, series
 from warre_blazar.domain.booking import reservation_states
 from warre_blazar.domain.booking.labels import Labels
 from warre_blazar.domain.booking.reservation import Reservation
+from warre_blazar.domain.running import handles
 from warre_blazar.domain.series.recurrence import Recurrence
 from warre_blazar.domain.series.series import (
     BookedSeries,
@@ -55,6 +56,7 @@ def _columns(item: BookedSeries) -> dict[str, Any]:
         "note": labels.note,
         "contact": labels.contact,
         "before_end": booking.before_end,
+        **handles.values_of(booking.handle),
         "start_date": recurrence.start,
         "timezone": recurrence.timezone,
         "rrule": recurrence.rule,
@@ -82,7 +84,12 @@ def _series(row: sa.RowMapping) -> BookedSeries:
         project_id=row["project_id"],
         user_id=row["user_id"],
         booking=RepeatedBooking(
-            row["flavor_id"], row["instance_count"], row["affinity"], labels, row["before_end"]
+            row["flavor_id"],
+            row["instance_count"],
+            row["affinity"],
+            labels,
+            row["before_end"],
+            handles.read(row),
         ),
         recurrence=recurrence,
         all_or_none=row["all_or_none"],

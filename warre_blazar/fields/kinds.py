@@ -160,6 +160,13 @@ class ProjectId(_Pattern):
         super().__init__(64, "[A-Za-z0-9-]+", expected.PROJECT_ID())
 
 
+class HandleName(_Pattern):
+    """A handle, which is a part of the name of a Nova flavor. Nova may ignore case in names."""
+
+    def __init__(self) -> None:
+        super().__init__(63, "[a-z0-9]([a-z0-9._-]*[a-z0-9])?", expected.HANDLE())
+
+
 class TimeZone(_Pattern):
     """The name of a time zone, such as Europe/Berlin, as IANA publishes it."""
 

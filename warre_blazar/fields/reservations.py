@@ -13,6 +13,7 @@ from warre_blazar.fields.kinds import (
     VALUE,
     Email,
     FieldKind,
+    HandleName,
     Integer,
     Text,
     Time,
@@ -151,6 +152,21 @@ class ReservationFields(Resource):
         "not at all. The length stays the same.",
         Use.NOT_IN_WARRE,
         default=0,
+    )
+    handle = Field(
+        or_null(HandleName()),
+        "A name that gives the Nova flavor an id and a name of its own: those of all reservations "
+        "of the project with this handle, of which only one can be at a time. The name is "
+        "`reservation:HANDLE@PROJECT_ID`, with the project's id.",
+        Use.NOT_IN_WARRE | Use.FIXED | Use.RARE,
+    )
+    visible_before_start = Field(
+        BOOLEAN,
+        "Whether the project sees the Nova flavor of a handle already before the start, for "
+        "programs that look for it when they plan. Servers that are booted too early get the "
+        "status ERROR. `false`: there is no Nova flavor before the start.",
+        Use.NOT_IN_WARRE | Use.FIXED,
+        default=False,
     )
     status_reason = Field(
         or_null(VALUE),

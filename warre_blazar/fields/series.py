@@ -196,6 +196,12 @@ class SeriesFields(Resource):
         "What is done with the servers before the end of each reservation. null leaves it to the "
         "flavor.",
     )
+    handle = Field(
+        ReservationFields.handle.kind,
+        "The handle that each reservation gets, as for reservations.",
+        Use.FIXED,
+    )
+    visible_before_start = Field(BOOLEAN, "As for reservations.", Use.FIXED, default=False)
     project_id = Field(
         PROJECT_ID,
         "The project. Default: the caller's own. Another one needs a role of the caller in it.",

@@ -77,21 +77,50 @@ def _nova(microversion: str = _MICROVERSION) -> Iterator[nova_client.Client]:
 
 
 def make_flavor(flavor: NovaFlavor) -> None:
-    """Make a Nova flavor, unless it exists. Set its extra specs, and give its projects access."""
+    """Make a Nova flavor, unless it exists. Set its extra specs, and give its projects access.
+
+    If it belongs to another reservation with the same handle, it is replaced.
+    """
     with _nova() as nova:
-        with contextlib.suppress(nova_exc.Conflict):
-            nova.flavors.create(
-                flavor.name,
-                flavor.ram,
-                flavor.vcpus,
-                flavor.disk,
-                flavorid=flavor.id,
-                ephemeral=flavor.ephemeral,
-                is_public=flavor.is_public,
-            )
+        try:
+            _create(nova, flavor)
+        except nova_exc.Conflict:
+            if flavor.is_shared and _owner(nova, flavor) != flavor.reservation_id:
+                remove_flavor(flavor.id)
+                _create(nova, flavor)
         nova.flavors.get(flavor.id).set_keys(dict(flavor.extra_specs))
     for project_id in sorted(flavor.projects):
         grant(flavor.id, project_id)
+
+
+def _create(nova: nova_client.Client, flavor: NovaFlavor) -> None:
+    nova.flavors.create(
+        flavor.name,
+        flavor.ram,
+        flavor.vcpus,
+        flavor.disk,
+        flavorid=flavor.id,
+        ephemeral=flavor.ephemeral,
+        is_public=flavor.is_public,
+    )
+
+
+def _owner(nova: nova_client.Client, flavor: NovaFlavor) -> str | None:
+    """The reservation to which the Nova flavor of a handle belongs. None: to none, or it is gone.
+
+    It belongs to none as long as it has no extra specs.
+    """
+    with contextlib.suppress(nova_exc.NotFound):
+        specs: dict[str, str] = nova.flavors.get(flavor.id).get_keys()
+        return specs.get(backing_names.AGGREGATE_SPEC)
+    return None
+
+
+def give_up_flavor(flavor: NovaFlavor) -> None:
+    """Delete the Nova flavor of a handle, unless it belongs to another reservation by now."""
+    with _nova() as nova:
+        if _owner(nova, flavor) == flavor.reservation_id:
+            remove_flavor(flavor.id)
 
 
 def replace_flavor(flavor: NovaFlavor) -> None:
@@ -236,11 +265,14 @@ def remove_aggregate(aggregate: NovaAggregate) -> None:
             nova.aggregates.delete(aggregate_id)
 
 
-def servers_on(flavor_id: str) -> list[str]:
-    """The ids of all servers on a Nova flavor, in all projects."""
+def servers_on(flavor: NovaFlavor) -> list[str]:
+    """The ids of all servers that are on the Nova flavor of a reservation."""
+    if flavor.is_shared:
+        of = str(flavor.reservation_id)
+        return [server.id for server in servers_in(of, flavor.id, flavor.projects)]
     with _nova() as nova:
         servers = nova.servers.list(
-            detailed=False, search_opts={"flavor": flavor_id, "all_tenants": 1}
+            detailed=False, search_opts={"flavor": flavor.id, "all_tenants": 1}
         )
         return [server.id for server in servers]
 
@@ -262,6 +294,20 @@ def live_migrate(server_id: str) -> None:
 def servers_of_flavor(flavor_id: str) -> list[Server]:
     """All servers that are on a Nova flavor now, in all projects. Shelved servers are, too."""
     return _servers(flavor=flavor_id)
+
+
+def servers_in(reservation_id: str, flavor_id: str, projects: Iterable[str]) -> list[Server]:
+    """All servers that are on the Nova flavor of a reservation now. Shelved servers are, too.
+
+    If a handle gives the Nova flavor to other reservations too, servers aren't looked for by its
+    id, but by the extra specs that they have had since they were booted.
+
+    :param projects: the projects that can use the Nova flavor.
+    """
+    if backing_names.is_own(flavor_id, reservation_id):
+        return servers_of_flavor(flavor_id)
+    listed = [each for project_id in projects for each in _servers(project_id=project_id)]
+    return [server for server in listed if server.reservation_id == reservation_id]
 
 
 def set_property(server_id: str, name: str, value: str | None) -> None:
@@ -426,7 +472,7 @@ def flavors_of_reservations(*, with_projects: bool = True) -> tuple[NovaFlavor, 
     :param with_projects: whether to read the projects that may use it. Nova lists the flavors
         without their projects. So one more request is sent for each private flavor.
     """
-    flavors = [f for f in _all_flavors() if backing_names.of_flavor(f.name)]
+    flavors = [f for f in _all_flavors() if f.name.startswith(backing_names.FLAVOR_PREFIX)]
     private = [f.id for f in flavors if with_projects and not f.is_public]
     with futures.ThreadPoolExecutor(_AT_ONCE) as pool:
         by_flavor = dict(zip(private, pool.map(_projects_of, private), strict=True))

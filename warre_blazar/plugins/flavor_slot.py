@@ -23,7 +23,7 @@ from warre_blazar.domain.booking import labels
 from warre_blazar.domain.booking.booking_rules import BookingConditions
 from warre_blazar.domain.etags import NOT_SAID, Shown
 from warre_blazar.domain.flavors.flavor import RESOURCE_TYPE
-from warre_blazar.domain.running import snapshots
+from warre_blazar.domain.running import handles, snapshots
 from warre_blazar.domain.series.series import SeriesWork
 from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import exceptions
@@ -49,7 +49,8 @@ _BLAZARS_OWN = {"resource_type", "lease_id", "start_date", "end_date"}
 # The fields that a client may send in an update. Only the amount may differ from the present value.
 _UPDATE_FIELDS = {"flavor_id", "amount", "affinity"}
 # The fields that a client may send in a creation, and the one that a manager sends for a wait.
-_CREATION_FIELDS = _UPDATE_FIELDS | {*labels.NAMES, "before_end", "movable_hours", "wait_id"}
+_OPTIONAL = (*labels.NAMES, "before_end", "movable_hours", *handles.NAMES)
+_CREATION_FIELDS = _UPDATE_FIELDS | {*_OPTIONAL, "wait_id"}
 # The fields by which the API says for which series it books. Other clients don't know what to send.
 _SERIES_FIELDS = {"series_id", "series_work"}
 # The field by which the API says what its client was shown. v1 refuses it.
@@ -226,9 +227,7 @@ def _request(values: Mapping[str, Any], project_id: str) -> admission.BookingReq
     if unknown:
         raise exceptions.InvalidField(
             min(unknown),
-            texts.expected.UNKNOWN_IN_SLOT(
-                optional=["affinity", "before_end", "movable_hours", *labels.NAMES]
-            ),
+            texts.expected.UNKNOWN_IN_SLOT(optional=["affinity", *_OPTIONAL]),
         )
     flavor = values.get("flavor_id")
     if not isinstance(flavor, str) or not 1 <= len(flavor) <= 64:
@@ -247,6 +246,7 @@ def _request(values: Mapping[str, Any], project_id: str) -> admission.BookingReq
         movable_hours=_movable_hours(values.get("movable_hours")),
         wait_id=values.get("wait_id"),
         sent_flavor=values.get(SENT),
+        handle=_handle(values),
     )
 
 
@@ -255,6 +255,14 @@ def _labels(values: Mapping[str, Any]) -> labels.Labels:
     given = labels.checked(values)
     kept = contacts.kept_by(values) if given.contact else None
     return contacts.checked(given, conditions.caller_id(), kept)
+
+
+def _handle(values: Mapping[str, Any]) -> handles.Handle | None:
+    """The handle of a new reservation. Clients of Blazar's flavor:instance expect another id."""
+    handle = handles.checked(values)
+    if handle and values.get(SENT):
+        raise exceptions.InvalidField("handle", texts.expected.NO_HANDLE())
+    return handle
 
 
 def _series(values: Mapping[str, Any]) -> SeriesWork | None:

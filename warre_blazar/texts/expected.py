@@ -99,6 +99,12 @@ PROJECT_OF_KEYSTONE = _field(
 )
 ANOTHER_PROJECT = _field("another_project", "expected another project than the reservation's")
 PROJECT_NEEDED = _field("project_needed", "expected, because the token is for no project")
+HANDLE = _field(
+    "handle",
+    "expected a handle: lower-case letters, digits, periods, hyphens and underscores, with a "
+    "letter or a digit at both ends",
+)
+NO_HANDLE = _field("no_handle", "expected no handle; only reservations of flavor:slot have one")
 TIMEZONE = _field("timezone", "expected the name of a time zone such as Europe/Berlin")
 WEEKLY_HOURS = _field(
     "weekly_hours",
@@ -127,6 +133,7 @@ FLAVOR_NAME = _field(
 # Searches
 ONLY_WITH = _field("only_with", "expected only with {other}")
 WITHOUT = _field("without", "expected without {other}")
+WITH = _field("with", "expected only together with {other}")
 EITHER = _field("either", "expected either {one} or {other}")
 FLAVOR_OR_CATEGORY = _field("flavor_or_category", "expected either a flavor or a category")
 AFTER = _field("after", "expected a time after {other}")

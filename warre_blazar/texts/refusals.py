@@ -109,6 +109,12 @@ OVERLAP = Entry(
     "overlap",
     also="gap_hours",
 )
+HANDLE_TAKEN = Entry(
+    "handle_taken",
+    "The project has another reservation with the handle {handle} then, and the two would need the "
+    "same Nova flavor; choose a start from {start_from:time} on, or another handle",
+    brief="your project's other reservations have the same handle",
+)
 NO_BEFORE_END_CHOICE = Entry(
     "no_before_end_choice",
     "Flavor doesn't let users choose what is done with servers before the end; leave the field out",

@@ -22,6 +22,7 @@ from warre_blazar.db.messages import deliveries, outbox
 from warre_blazar.db.running import backings
 from warre_blazar.domain.audit.differences import DifferenceKind, Needs
 from warre_blazar.domain.running import backing_names
+from warre_blazar.domain.running.handles import Handle
 from warre_blazar.services.audit import Audit, Result, looking
 from warre_blazar.services.hosts import host_refresh
 from warre_blazar.services.maintenance import maintenance_windows
@@ -294,6 +295,21 @@ def other_sizes(scene: Scene) -> None:
     scene.nova_flavor(scene.running)["vcpus"] = 64
 
 
+def flavor_too_early(scene: Scene) -> None:
+    """Somebody has made the Nova flavor of a handle before the start."""
+    handle, lease = Handle("nightly"), scene.waiting
+    flavor_id = handle.flavor_id(world.PROJECT)
+    made = scene.cloud.nova.flavors.pop(backing_names.nova_flavor_id(lease.reservation_id))
+    scene.cloud.nova.flavors[flavor_id] = {
+        **made,
+        "id": flavor_id,
+        "name": handle.flavor_name(world.PROJECT),
+    }
+    at(lease, tables.backings, nova_flavor=flavor_id)
+    at(lease, tables.bookings, handle=handle.name)
+    at(lease, tables.instance_reservations, flavor_id=flavor_id)
+
+
 def inventory_too_early(scene: Scene) -> None:
     provider = scene.cloud.placement.named("blazar_b")
     assert provider is not None
@@ -377,6 +393,7 @@ DELETED = {
     orphan_event: DifferenceKind.ORPHAN_EVENTS,
     other_sizes: DifferenceKind.FLAVOR_WRONG,
     inventory_too_early: DifferenceKind.INVENTORY_TOO_MANY,
+    flavor_too_early: DifferenceKind.FLAVOR_EARLY,
     server_too_early: DifferenceKind.SERVER_OUTSIDE,
     leftover: DifferenceKind.LEFTOVER,
     orphan_class: DifferenceKind.LEFTOVER,

@@ -339,8 +339,11 @@ def test_backing_without_a_live_reservation_is_a_leftover(
 def test_names_of_other_things_belong_to_no_reservation():
     assert backing_names.of_class("CUSTOM_RESERVATION_X") is None
     assert backing_names.of_class("CUSTOM_GPU") is None
-    assert backing_names.of_flavor("reservation:x") is None
-    assert backing_names.of_flavor("m1.small") is None
+    specs = {backing_names.AGGREGATE_SPEC: ID}
+    assert backing_names.of_flavor("reservation:x", {}) is None
+    assert backing_names.of_flavor("m1.small", specs) is None
+    assert backing_names.of_flavor("reservation:x@y", specs) == ID
+    assert backing_names.of_flavor(f"reservation:{ID}", {}) == ID
     # Blazar names its aggregates of whole hosts by reservation ids too.
     assert backing_names.of_aggregate(ID, {"blazar:owner": PROJECT}) is None
     assert backing_names.of_aggregate("freepool", {}) is None

@@ -13,6 +13,7 @@ from warre_blazar.domain.booking import labels
 from warre_blazar.domain.booking.reservation import Reservation
 from warre_blazar.domain.etags import of_reservation
 from warre_blazar.domain.flavors.flavor import Flavor
+from warre_blazar.domain.running import handles
 from warre_blazar.domain.running.snapshots import BeforeEndChoice
 from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import exceptions
@@ -124,6 +125,7 @@ class ReservationsController(base.Controller):
             labels=contacts.checked(labels.checked(values), context.user_id),
             before_end=values.get("before_end"),
             movable_hours=values.get("movable_hours", 0),
+            handle=handles.checked(values),
         )
         asking = nova_quotas.Asking(project_id)
         if is_dry_run:

@@ -14,6 +14,7 @@ from warre_blazar import conf, policy, texts, times
 from warre_blazar.api import parsing, schemas, views
 from warre_blazar.api.controllers import base
 from warre_blazar.domain.booking import labels
+from warre_blazar.domain.running import handles
 from warre_blazar.domain.running.snapshots import BeforeEndChoice
 from warre_blazar.domain.series import rules
 from warre_blazar.domain.series.recurrence import Recurrence
@@ -68,6 +69,7 @@ class SeriesController(base.Controller):
             values.get("affinity"),
             contacts.checked(labels.checked(values), context.user_id),
             values.get("before_end"),
+            handles.checked(values),
         )
 
         def asked(series_id: str) -> Occurrences:

@@ -74,6 +74,31 @@ def of_project(
     return found
 
 
+def with_handle(
+    db: Session, project_id: str, handle: str, window: Span, without: str | None
+) -> list[Span]:
+    """The times within a span of a project's reservations with a handle that hold hosts.
+
+    :param without: the id of a reservation in Blazar's table that is left out.
+    """
+    read = Claims(window, times.NO_TIME)
+    query = (
+        sa.select(reservations.c.id, *read.columns)
+        .select_from(
+            leases.join(reservations, reservations.c.lease_id == leases.c.id).join(
+                bookings, bookings.c.reservation_id == reservations.c.id
+            )
+        )
+        .where(
+            leases.c.project_id == project_id,
+            bookings.c.handle == handle,
+            sa.exists().where(allocations.c.reservation_id == reservations.c.id),
+        )
+    )
+    rows = db.execute(claiming(query, window, times.NO_TIME))
+    return [span for key, *when in rows if key != without for span in read.spans(*when)]
+
+
 def of_all_projects(db: Session, flavor_id: str, window: Span) -> dict[str, list[Claim]]:
     """What each project holds of a flavor within a span, by project id."""
     found: dict[str, list[Claim]] = defaultdict(list)

@@ -29,7 +29,7 @@ from warre_blazar.domain.booking import reservation_states
 from warre_blazar.domain.booking.labels import Labels
 from warre_blazar.domain.booking.reservation import Reservation
 from warre_blazar.domain.flavors.flavor import Shape
-from warre_blazar.domain.running import backing_names
+from warre_blazar.domain.running import backing_names, handles
 from warre_blazar.errors import exceptions
 
 #: The times of all reservations. Those of live reservations are the times of their leases.
@@ -212,6 +212,7 @@ def _reservation(row: sa.RowMapping) -> Reservation:
         before_end=row["before_end"],
         series_id=row["series_id"],
         movable_hours=row["movable_hours"],
+        handle=handles.read(row),
         nova_flavor=nova_flavor,
         missing_resources=bool(row["missing_resources"]),
         resources_changed=bool(row["resources_changed"]),

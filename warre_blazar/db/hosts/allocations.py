@@ -525,29 +525,31 @@ def still_ending(
 ) -> set[str]:
     """Which of the given reservations must wait until another reservation leaves their hosts.
 
-    The other reservation should have ended, but its status isn't "deleted" yet.
+    They also wait for one from which they get the Nova flavor of their handle. The other
+    reservation should have ended, but its status isn't "deleted" yet.
 
     :param since: other reservations that should have ended before this time are ignored, unless
         their lease is UPDATING. Such a lease ends only after its update, so its servers still run.
     """
-    other, host = allocations.alias(), allocations.c.compute_host_id
-    query = (
-        sa.select(allocations.c.reservation_id)
-        .distinct()
-        .select_from(
-            allocations.join(other, other.c.compute_host_id == host)
-            .join(reservations, reservations.c.id == other.c.reservation_id)
-            .join(leases, leases.c.id == reservations.c.lease_id)
+    queries = []
+    for table, shared in ((allocations, "compute_host_id"), (backings, "nova_flavor")):
+        other = table.alias()
+        queries.append(
+            sa.select(table.c.reservation_id)
+            .select_from(
+                table.join(other, other.c[shared] == table.c[shared])
+                .join(reservations, reservations.c.id == other.c.reservation_id)
+                .join(leases, leases.c.id == reservations.c.lease_id)
+            )
+            .where(
+                table.c.reservation_id.in_(reservation_ids),
+                other.c.reservation_id != table.c.reservation_id,
+                leases.c.end_date <= now,
+                sa.or_(leases.c.end_date > since, leases.c.status == "UPDATING"),
+                reservations.c.status != "deleted",
+            )
         )
-        .where(
-            allocations.c.reservation_id.in_(reservation_ids),
-            other.c.reservation_id != allocations.c.reservation_id,
-            leases.c.end_date <= now,
-            sa.or_(leases.c.end_date > since, leases.c.status == "UPDATING"),
-            reservations.c.status != "deleted",
-        )
-    )
-    return set(db.scalars(query))
+    return set(db.scalars(sa.union(*queries)))
 
 
 def find_ids(db: Session, ref: str) -> frozenset[str]:

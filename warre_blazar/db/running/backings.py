@@ -18,7 +18,7 @@ from warre_blazar.db.tables import (
     reservations,
 )
 from warre_blazar.domain.flavors.flavor import Shape
-from warre_blazar.domain.running import lease_states
+from warre_blazar.domain.running import handles, lease_states
 from warre_blazar.domain.running.backing import NOTHING_TOLD, UNMADE, Note, Phase
 
 
@@ -61,7 +61,7 @@ def get(db: Session, reservation_id: str) -> Note | None:
 
 
 #: The fields of notes that are read with the note.
-_FIELDS = [field for field in dataclasses.fields(Note) if field.name != "shared_with"]
+_FIELDS = [f for f in dataclasses.fields(Note) if f.name not in ("shared_with", "handle")]
 
 
 def read(db: Session, of: sa.ColumnElement[bool]) -> dict[str, Note]:
@@ -73,10 +73,12 @@ def read(db: Session, of: sa.ColumnElement[bool]) -> dict[str, Note]:
         bookings, bookings.c.reservation_id == backings.c.reservation_id
     )
     confined = confined_projects.has(backings.c.project_id).label("confined")
-    query = sa.select(backings, confined, bookings.c.shape).select_from(with_booking).where(of)
+    of_booking = (bookings.c.shape, *(bookings.c[name] for name in handles.NAMES))
+    query = sa.select(backings, confined, *of_booking).select_from(with_booking).where(of)
     notes = {}
     for row in db.execute(query).mappings():
-        values = {field.name: row[field.name] for field in _FIELDS}
+        values: dict[str, Any] = {field.name: row[field.name] for field in _FIELDS}
+        values["handle"] = handles.read(row)
         values["shape"] = Shape.from_json(row["shape"]) if row["shape"] else None
         values["told"] = row["told"] or NOTHING_TOLD
         values["guests"] = tuple(row["guests"] or ())
@@ -190,20 +192,75 @@ def to_make(db: Session, before: datetime.datetime, given_up: datetime.datetime)
     query = (
         sa.select(backings.c.reservation_id)
         .select_from(
-            backings.join(reservations, reservations.c.id == backings.c.reservation_id).join(
-                leases, leases.c.id == reservations.c.lease_id
-            )
+            backings.join(reservations, reservations.c.id == backings.c.reservation_id)
+            .join(leases, leases.c.id == reservations.c.lease_id)
+            .outerjoin(bookings, bookings.c.reservation_id == reservations.c.id)
         )
         .where(
             backings.c.phase.in_(UNMADE),
             sa.not_(awaits_late(given_up)),
             reservations.c.status == "pending",
             leases.c.status == lease_states.PENDING,
-            leases.c.start_date <= before,
+            sa.or_(
+                leases.c.start_date <= before,
+                sa.and_(bookings.c.visible_before_start, _is_next(leases.c.start_date)),
+            ),
         )
         .order_by(leases.c.start_date)
     )
     return list(db.scalars(query))
+
+
+def _is_next(start: sa.ColumnElement[datetime.datetime]) -> sa.ColumnElement[bool]:
+    """The SQL condition that no earlier reservation with the same handle is left."""
+    other, lease, reservation = backings.alias(), leases.alias(), reservations.alias()
+    return sa.not_(
+        sa.exists()
+        .where(
+            other.c.nova_flavor == backings.c.nova_flavor,
+            reservation.c.id == other.c.reservation_id,
+            lease.c.id == reservation.c.lease_id,
+            reservation.c.status != "deleted",
+            lease.c.start_date < start,
+        )
+        .correlate_except(other, lease, reservation)
+    )
+
+
+def show(db: Session, reservation_id: str) -> bool:
+    """Write that a reservation has the Nova flavor of its handle from now on, if it is its turn.
+
+    :returns: whether it is: it is visible before the start, and no earlier reservation is left.
+    """
+    start = (
+        sa.select(leases.c.start_date)
+        .join(reservations, reservations.c.lease_id == leases.c.id)
+        .where(reservations.c.id == reservation_id)
+    )
+    query = (
+        sa.select(bookings.c.visible_before_start)
+        .join(backings, backings.c.reservation_id == bookings.c.reservation_id)
+        .where(bookings.c.reservation_id == reservation_id, _is_next(start.scalar_subquery()))
+    )
+    is_shown = bool(db.scalar(query))
+    if is_shown:
+        take_flavor(db, reservation_id)
+        update(db, reservation_id, shown=True)
+    return is_shown
+
+
+def take_flavor(db: Session, reservation_id: str) -> None:
+    """Write that no other reservation with the handle has the Nova flavor any more.
+
+    Those that had it before their start get it again when it is their turn.
+    """
+    nova_flavor = db.scalar(
+        sa.select(backings.c.nova_flavor).where(backings.c.reservation_id == reservation_id)
+    )
+    others = (backings.c.nova_flavor == nova_flavor, backings.c.reservation_id != reservation_id)
+    phase = sa.case((backings.c.phase == Phase.MADE, Phase.MAKING), else_=backings.c.phase)
+    taken = backings.update().where(*others, backings.c.shown)
+    db.execute(taken.values(phase=phase, shown=False))
 
 
 def awaits_late(now: datetime.datetime) -> sa.ColumnElement[bool]:
@@ -265,9 +322,18 @@ def half_open(db: Session) -> list[str]:
     return list(db.scalars(query))
 
 
-def opened(db: Session) -> dict[str, Note]:
-    """The notes of running reservations that are completely open, by the reservation's id."""
-    return read(db, is_open(backings.c.reservation_id))
+def opened(db: Session, now: datetime.datetime) -> dict[str, Note]:
+    """The notes of running reservations that are completely open, by the reservation's id.
+
+    Those whose end has come are left out.
+    """
+    goes_on = (
+        sa.select(reservations.c.id)
+        .join(leases, leases.c.id == reservations.c.lease_id)
+        .where(leases.c.end_date > now)
+    )
+    is_left = backings.c.reservation_id.in_(goes_on)
+    return read(db, sa.and_(is_open(backings.c.reservation_id), is_left))
 
 
 def is_open(reservation_id: sa.ColumnElement[str]) -> sa.ColumnElement[bool]:

@@ -57,7 +57,7 @@ def actual(
 
 def _add_nova(parts: dict[str, dict[str, Any]], nova: NovaFacts) -> None:
     for flavor in nova.flavors:
-        parts[backing_names.of_flavor(flavor.name) or ""]["flavor"] = flavor
+        parts[flavor.reservation_id or ""]["flavor"] = flavor
     for aggregate in nova.aggregates:
         parts[aggregate.name]["aggregate"] = aggregate
     for server in nova.servers:

@@ -317,6 +317,13 @@ class DifferenceKind(enum.Enum):
         Do.REVOKE,
         "is {status}, but project {about} can use its Nova flavor",
     )
+    FLAVOR_EARLY = DifferenceRule(
+        "There is a Nova flavor of a reservation with a handle that gets it only at its start.",
+        "The Nova flavor is deleted.",
+        Needs.YES,
+        Do.GIVE_UP_FLAVOR,
+        "is {status}, but has the Nova flavor of its handle already",
+    )
     SERVER_OUTSIDE = DifferenceRule(
         "A server uses a reservation that hasn't started, or that couldn't be started.",
         "The server is deleted.",

@@ -334,6 +334,22 @@ def _gap_too_short(hours: int, near: Iterable[Span], span: Span) -> exceptions.W
     return exceptions.FlavorNotBookable(entry(gap_hours=hours, start_from=until))
 
 
+def handle(name: str, taken: Sequence[Span]) -> list[Constraint]:
+    """Reservations of a project with the same handle have the same Nova flavor.
+
+    :param taken: the times of the project's other reservations with this handle.
+    """
+    if not taken:
+        return []
+    allowed = (Times(timeline.outside(taken, FOREVER)),)
+
+    def said(span: Span) -> exceptions.WarreError:
+        until = max(each.end for each in taken if each.overlaps(span))
+        return exceptions.FlavorNotBookable(refusals.HANDLE_TAKEN(handle=name, start_from=until))
+
+    return [TimeRule(allowed, said)]
+
+
 def with_gap(span: Span, gap: datetime.timedelta) -> Span:
     """The time in which a project can have no other reservation, because of one with this span."""
     start = span.start - min(gap, span.start - datetime.datetime.min)

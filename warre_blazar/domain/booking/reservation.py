@@ -8,6 +8,7 @@ from warre_blazar.domain.booking import quota
 from warre_blazar.domain.booking.labels import NO_LABELS, Labels
 from warre_blazar.domain.booking.quota import Amount
 from warre_blazar.domain.flavors.flavor import Shape
+from warre_blazar.domain.running.handles import Handle
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,6 +43,7 @@ class Reservation:
     series_id: str | None = None
     #: By how many hours maintenance may move the start to a later time.
     movable_hours: int = 0
+    handle: Handle | None = None
     #: The id of the Nova flavor. None: the reservation never had a Nova flavor.
     nova_flavor: str | None = None
     #: Blazar's flags: whether instances are on failed hosts, and whether instances were moved while

@@ -20,7 +20,7 @@ LASTING = tuple(
     for code in CODES
     if code
     not in {
-        *("flavor_not_accessible", "gap_too_short", "maintenance"),
+        *("flavor_not_accessible", "gap_too_short", "handle_taken", "maintenance"),
         *("quota_exceeded", "too_early_to_extend"),
     }
 )

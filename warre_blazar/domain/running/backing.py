@@ -6,6 +6,8 @@ import enum
 from collections.abc import Mapping, Sequence
 
 from warre_blazar.domain.flavors.flavor import Shape
+from warre_blazar.domain.running import backing_names
+from warre_blazar.domain.running.handles import Handle
 
 
 class Phase(enum.StrEnum):
@@ -83,6 +85,16 @@ class Note:
     shared_with: Mapping[str, bool] = dataclasses.field(default_factory=dict, hash=False)
     #: The other projects that may have access and servers, because it is or was shared with them.
     guests: Sequence[str] = ()
+    #: The handle from which the Nova flavor has its id. None if ``shares_flavor`` is false, or no
+    #: table has a row of the reservation any more.
+    handle: Handle | None = None
+    #: Whether the Nova flavor of a handle is made before the start.
+    shown: bool = False
+
+    @property
+    def shares_flavor(self) -> bool:
+        """Whether other reservations had the Nova flavor before, or will have it."""
+        return not backing_names.is_own(self.nova_flavor, self.reservation_id)
 
     def awaits_late(self, now: datetime.datetime) -> bool:
         """Whether a service may still carry out a request to make the backing."""

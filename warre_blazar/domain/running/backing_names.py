@@ -56,14 +56,23 @@ def of_class(name: str) -> str | None:
     return _reservation_id(name.removeprefix(CLASS_PREFIX).lower().replace("_", "-"))
 
 
-def of_flavor(name: str) -> str | None:
+def is_own(nova_flavor: str, reservation_id: str) -> bool:
+    """Whether no other reservation ever has the Nova flavor with this id.
+
+    Reservations with the same handle have it one after the other (``handles``).
+    """
+    return nova_flavor.replace("-", "") == reservation_id.replace("-", "")
+
+
+def of_flavor(name: str, extra_specs: Mapping[str, str]) -> str | None:
     """The id of the reservation to which a Nova flavor belongs. None for other Nova flavors.
 
-    :param name: the Nova flavor's name.
+    :param name: the Nova flavor's name. If it comes from a handle, the extra specs decide.
     """
     if not name.startswith(FLAVOR_PREFIX):
         return None
-    return _reservation_id(name.removeprefix(FLAVOR_PREFIX))
+    named = _reservation_id(name.removeprefix(FLAVOR_PREFIX))
+    return named or _reservation_id(extra_specs.get(AGGREGATE_SPEC, ""))
 
 
 def of_aggregate(name: str, metadata: Mapping[str, str]) -> str | None:

@@ -59,7 +59,7 @@ class Server:
     @property
     def reservation_id(self) -> str | None:
         """The reservation on whose Nova flavor the server is now."""
-        return backing_names.of_flavor(self.flavor)
+        return backing_names.of_flavor(self.flavor, self.extra_specs)
 
     @property
     def is_shelved(self) -> bool:

@@ -48,6 +48,16 @@ class NovaFlavor:
     #: The ids of the projects that may use the Nova flavor.
     projects: frozenset[str]
 
+    @property
+    def reservation_id(self) -> str | None:
+        """The reservation to which it belongs. None: it isn't known, or it belongs to none."""
+        return backing_names.of_flavor(self.name, self.extra_specs)
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether other reservations had it before, or will have it, because of their handle."""
+        return not backing_names.is_own(self.id, self.reservation_id or self.id)
+
 
 @dataclasses.dataclass(frozen=True)
 class NovaAggregate:
@@ -120,20 +130,9 @@ def wanted(note: Note, hosts: Iterable[HostUse], moment: Moment) -> Backing:
         return NOTHING
     used = list(hosts) if moment >= Moment.STARTING else []
     shape = note.shape or _GONE
+    is_accessible = note.shown or moment is Moment.RUNNING
     return Backing(
-        flavor=NovaFlavor(
-            id=note.nova_flavor,
-            name=backing_names.FLAVOR_PREFIX + note.reservation_id,
-            vcpus=shape.vcpu,
-            ram=shape.memory_mb,
-            disk=shape.disk_gb,
-            ephemeral=shape.ephemeral_gb,
-            is_public=False,
-            extra_specs=backing_names.flavor_specs(note.reservation_id, shape, note.told),
-            projects=frozenset(
-                {note.project_id, *note.shared_with} if moment is Moment.RUNNING else ()
-            ),
-        ),
+        flavor=_flavor(note, shape, is_accessible=is_accessible),
         aggregate=NovaAggregate(
             id=note.aggregate_id,
             name=note.reservation_id,
@@ -151,9 +150,26 @@ def wanted(note: Note, hosts: Iterable[HostUse], moment: Moment) -> Backing:
             backing_names.PROVIDER_PREFIX + host.hypervisor: backing_names.inventory(host.instances)
             for host in used
         },
-        servers=None if moment is Moment.RUNNING else frozenset(),
+        servers=None if is_accessible else frozenset(),
         trait=backing_names.resource_class(note.reservation_id) if note.told else None,
         carriers=frozenset[str]().union(*(host.carriers for host in used)),
+    )
+
+
+def _flavor(note: Note, shape: Shape, *, is_accessible: bool) -> NovaFlavor | None:
+    if note.shares_flavor and not is_accessible:
+        return None  # Another reservation may still have it.
+    name = backing_names.FLAVOR_PREFIX + note.reservation_id
+    return NovaFlavor(
+        id=note.nova_flavor,
+        name=note.handle.flavor_name(note.project_id) if note.handle else name,
+        vcpus=shape.vcpu,
+        ram=shape.memory_mb,
+        disk=shape.disk_gb,
+        ephemeral=shape.ephemeral_gb,
+        is_public=False,
+        extra_specs=backing_names.flavor_specs(note.reservation_id, shape, note.told),
+        projects=frozenset({note.project_id, *note.shared_with} if is_accessible else ()),
     )
 
 
@@ -235,6 +251,8 @@ class Do(enum.IntEnum):
     servers need. The project gets access last.
     """
 
+    #: If it still belongs to the reservation. (a NovaFlavor that is shared)
+    GIVE_UP_FLAVOR = enum.auto()
     #: (id of a Nova flavor, id of a project)
     REVOKE = enum.auto()
     #: Of all servers of a Nova flavor, and of moves away from it. (a NovaFlavor)
@@ -304,13 +322,16 @@ def in_nova(there: Known, to: Known) -> Iterator[Step]:
     yield from _missing_aggregate(there.least.aggregate, to.least.aggregate)
     has, may = there.most.flavor, to.most.flavor
     allowed = may.projects if may else frozenset()
-    if has:
+    if has and has.is_shared and may is None:
+        # The next reservation waits for it, and servers don't need it.
+        yield Step(Do.GIVE_UP_FLAVOR, (has,))
+    elif has:
         for project_id in sorted(has.projects - allowed):
             yield Step(Do.REVOKE, (has.id, project_id), project_id)
-        if has.projects and not allowed and there.most.servers is None:
-            yield Step(Do.FREE_ROOM, (has,))
         if may is None:
             yield Step(Do.REMOVE_FLAVOR, (has.id,))
+    if has and has.projects and not allowed and there.most.servers is None:
+        yield Step(Do.FREE_ROOM, (has,))
     for server_id in sorted(there.most.servers or ()) if not allowed else ():
         yield Step(Do.DELETE_SERVER, (server_id,), server_id)
     aggregate, kept = there.most.aggregate, to.most.aggregate

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from warre_blazar.domain.booking.labels import Labels
+from warre_blazar.domain.running.handles import Handle
 from warre_blazar.domain.series.recurrence import Recurrence
 from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import exceptions
@@ -37,6 +38,7 @@ class RepeatedBooking:
     affinity: bool | None
     labels: Labels
     before_end: str | None
+    handle: Handle | None = None
 
 
 @dataclasses.dataclass(frozen=True)

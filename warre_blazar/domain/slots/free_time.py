@@ -304,12 +304,14 @@ class FreeTime:
         question: Question,
         supply: Supply,
         quota: QuotaLimit | None = None,
+        handle: Sequence[Constraint] = (),
     ) -> None:
         """
         :param quota: the project's limits. None: they are of no matter.
+        :param handle: the constraint by the handle of the booking, if it has one.
         """
         self._flavor, self._question, self._supply = flavor, question, supply
-        self._own, self._quota = question.own, quota
+        self._own, self._quota, self._handle = question.own, quota, handle
         self._shape = question.own.reservation.shape if question.own else flavor.shape
         self._rules = _rules(flavor, question)
         # The constraint doesn't refer to this object. Otherwise the garbage collector would have to
@@ -330,6 +332,7 @@ class FreeTime:
             *self._rules,
             *constraints.windows(closed),
             *self._of_project(),
+            *self._handle,
             *([self._quota] if self._quota else []),
             constraints.slots(flavor, self._others(supply.claims), question.cleaning),
             self._hosts,

@@ -32,13 +32,15 @@ from warre_blazar.domain.booking.labels import NO_LABELS, Labels
 from warre_blazar.domain.booking.quota import Amount
 from warre_blazar.domain.flavors.flavor import Flavor
 from warre_blazar.domain.hosts import device_traits
-from warre_blazar.domain.running import backing_names
+from warre_blazar.domain.running import backing_names, handles
+from warre_blazar.domain.running.handles import Handle
 from warre_blazar.domain.series.series import SeriesWork
 from warre_blazar.errors import exceptions
 from warre_blazar.services.booking import finding_room, quotas
 from warre_blazar.services.booking.quotas import Quota, QuotaStanding
 from warre_blazar.services.hosts import new_hosts
 from warre_blazar.services.moves import relocation
+from warre_blazar.services.slots import supply
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,6 +69,7 @@ class BookingRequest:
     #: The flavor as a client of Blazar's ``flavor:instance`` has sent it. It is shown to such
     #: clients. None: another client books.
     sent_flavor: str | None = None
+    handle: Handle | None = None
 
     def is_same(self, other: "BookingRequest") -> bool:
         """Whether another request asks for the same, at whatever moment it does."""
@@ -95,6 +98,8 @@ class BookingDecision:
     standing: QuotaStanding | None
     #: The most instances that could be booked for this time. None if nobody asked.
     most: int | None = None
+    #: The project's generation, if what else the project has booked decides about the request.
+    generation: int | None = None
 
     def require(self) -> finding_room.Place:
         """The hosts of the booking.
@@ -233,8 +238,8 @@ def _write(db: Session, reservation_id: str, decision: BookingDecision, begin: B
         raise exceptions.SeriesEnded(series.series_id)
     if request.wait_id:
         waits.begin_booking(db, request.wait_id, request.project_id, reservation_id)
-    if decision.standing:
-        generations.increase_project(db, request.project_id, decision.standing.generation)
+    if decision.generation is not None:
+        generations.increase_project(db, request.project_id, decision.generation)
     relocation.claim(db, flavor, place.hosts, place.placed_again)
     row_id = begin(db)
     reservations.insert(
@@ -250,12 +255,15 @@ def _write(db: Session, reservation_id: str, decision: BookingDecision, begin: B
             "movable_hours": request.movable_hours,
             "sent_flavor": request.sent_flavor,
             **dataclasses.asdict(request.labels),
+            **handles.values_of(request.handle),
         },
         flavor.shape,
     )
     nova_flavor = backing_names.nova_flavor_id(
         reservation_id, in_stock_form=request.sent_flavor is not None
     )
+    if request.handle:
+        nova_flavor = request.handle.flavor_id(request.project_id)
     resource_id = instance_reservations.insert(
         db,
         reservation_id,
@@ -283,9 +291,12 @@ def _decide(
     :raises FlavorNotFound, FlavorNotAccessible, FlavorAmbiguous: no decision is possible.
     """
     span, conditions = request.span, request.conditions
+    generation = generations.of_project(db, request.project_id) if request.handle else None
     terms = _terms(db, request, quota)
     flavor = terms.flavor
     standing = _standing(quota, terms)
+    if generation is None and standing:
+        generation = standing.generation
     refusals = booking_rules.refusals(functools.partial(booking_rules.check_period, span))
     if refusals:
         return BookingDecision(request, flavor, None, tuple(refusals), standing), ()
@@ -293,7 +304,8 @@ def _decide(
     of_flavor = [constraints.past(request.now), *constraints.access(case), *constraints.terms(case)]
     closed = [span] if terms.is_closed and not conditions.in_windows else []
     booked = finding_room.booked_by(db, flavor, request.project_id, span)
-    of_use = [*constraints.windows(closed), *constraints.of_project(flavor, booked)]
+    with_handle = supply.with_handle(db, request.handle, request.project_id, span)
+    of_use = [*constraints.windows(closed), *constraints.of_project(flavor, booked), *with_handle]
     of_quota = [constraints.QuotaLimit(standing.limits, standing.used)] if standing else []
     need = finding_room.Need(
         request.project_id, flavor.shape, request.count, span, request.affinity
@@ -314,7 +326,7 @@ def _decide(
         limit = max(room.most(), sum(place.chosen.values()) if place else 0)
         most = verdict.most([*of_flavor, *of_use, *of_quota], span, limit)
     decision = BookingDecision(
-        request, flavor, None if refusals else place, tuple(refusals), standing, most
+        request, flavor, None if refusals else place, tuple(refusals), standing, most, generation
     )
     return decision, room.unread
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from sqlalchemy.orm import Session
 
 from warre_blazar import texts
-from warre_blazar.db import flavors, maintenance
+from warre_blazar.db import flavors, generations, maintenance
 from warre_blazar.db.hosts import allocations
 from warre_blazar.db.running import backings, executions
 from warre_blazar.domain import timeline
@@ -28,6 +28,7 @@ from warre_blazar.domain.flavors.flavor import Flavor
 from warre_blazar.errors import exceptions
 from warre_blazar.services.booking import finding_room
 from warre_blazar.services.booking.quotas import Quota, QuotaStanding
+from warre_blazar.services.slots import supply
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,6 +65,8 @@ class ChangeDecision:
     place: finding_room.Place | None = None
     #: The project's limits, usage and generation. None if the change needs no quota.
     standing: QuotaStanding | None = None
+    #: The project's generation, if what else the project has booked decides about the change.
+    generation: int | None = None
     #: Whether the reservation has begun, so that its instances stay where they are.
     stays: bool = False
     #: Where the reservation's instances are now: their number, by host id. If a running reservation
@@ -103,9 +106,19 @@ def decide(
     if change.shrunk:
         held = change.shrunk
     growing = {reservation.reservation_id: reservation.amount}
+    generation = generations.of_project(db, reservation.project_id) if reservation.handle else None
     standing = quota.standing(db, growing) if quota else None
+    if generation is None and standing:
+        generation = standing.generation
     outcome = ChangeDecision(
-        reservation, change.span, change.count, tuple(state), None, standing, stays, held
+        reservation,
+        change.span,
+        change.count,
+        tuple(state),
+        standing=standing,
+        generation=generation,
+        stays=stays,
+        held=held,
     )
     if change.span.end <= change.span.start:
         return outcome
@@ -159,6 +172,7 @@ def _rules(
         *constraints.terms(case),
         *constraints.windows(closed),
         *constraints.of_project(flavor, booked),
+        *supply.with_handle(db, reservation.handle, project_id, span, reservation.reservation_id),
     ]
 
 

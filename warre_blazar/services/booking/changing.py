@@ -156,8 +156,8 @@ def _move(change: ProposedChange, quota: Quota | None) -> None:
                 relocation.claim(db, change_decision.flavor_of(db, reservation))
                 _write_place(db, reservation, kept, change.conditions.user_id)
             return
-        if outcome.standing:
-            generations.increase_project(db, reservation.project_id, outcome.standing.generation)
+        if outcome.generation is not None:
+            generations.increase_project(db, reservation.project_id, outcome.generation)
         relocation.claim(db, place.flavor, place.hosts, place.placed_again)
         _write_place(db, reservation, place.chosen, change.conditions.user_id, place.places)
         place.settle_moved(db, change.conditions)

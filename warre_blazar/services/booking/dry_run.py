@@ -14,6 +14,7 @@ from warre_blazar.domain.booking.booking_rules import BookingConditions
 from warre_blazar.domain.booking.constraints import QuotaLimit
 from warre_blazar.domain.booking.quota import Amount
 from warre_blazar.domain.flavors.flavor import Flavor
+from warre_blazar.domain.running.handles import Handle
 from warre_blazar.domain.running.snapshots import effective_before_end
 from warre_blazar.domain.slots import free_time
 from warre_blazar.domain.slots.free_time import FreeTime
@@ -91,6 +92,7 @@ class _Decided:
     own: free_time.ChangedReservation | None = None
     #: What was chosen to be done with the servers before the end.
     before_end: str | None = None
+    handle: Handle | None = None
 
     @property
     def is_of_booking(self) -> bool:
@@ -125,6 +127,7 @@ def of(decision: BookingDecision) -> Foreseen:
         standing=decision.standing,
         most=decision.most or 0,
         before_end=request.before_end,
+        handle=request.handle,
     )
     return _foreseen(case, request.conditions, request.now)
 
@@ -154,6 +157,7 @@ def change(
         most=before.instance_count if outcome.most is None else outcome.most,
         own=free_time.ChangedReservation(before, outcome.held if outcome.stays else None),
         before_end=before_end,
+        handle=before.handle,
     )
     return _foreseen(case, conditions, now)
 
@@ -226,7 +230,8 @@ def next_starts(
     )
     with session.reader() as db, searches.uncollected():
         flavor = free_slots.visible_flavor(db, question)
-        found = free_slots.read(db, flavor, question).find()
+        handle = supply.with_handle(db, request.handle, request.project_id, question.window)
+        found = free_slots.read(db, flavor, question, handle=handle).find()
     return [found.first(span) if error.code in verdict.CODES else None for span, error in refused]
 
 
@@ -261,4 +266,6 @@ def _free(case: _Decided, conditions: BookingConditions, now: datetime.datetime)
     with session.reader() as db:
         is_accessible = flavors.is_accessible(db, case.flavor, case.project_id)
         question = dataclasses.replace(question, accessible=is_accessible)
-        return free_slots.read(db, case.flavor, question, quota)
+        own_id = own.reservation.reservation_id if own else None
+        handle = supply.with_handle(db, case.handle, case.project_id, question.window, own_id)
+        return free_slots.read(db, case.flavor, question, quota, handle)

@@ -89,7 +89,9 @@ def _kept(note: Note, hosts: Sequence[HostUse], count: int) -> dict[str, int]:
     """
     cls = backing_names.resource_class(note.reservation_id)
     used = {host.host_id: placement.used(host.hypervisor, cls) for host in hosts}
-    listed = [s for s in nova.servers_of_flavor(note.nova_flavor) if not s.needs_no_place]
+    projects = {note.project_id, *note.guests}
+    on_it = nova.servers_in(note.reservation_id, note.nova_flavor, projects)
+    listed = [server for server in on_it if not server.needs_no_place]
     servers = sum(used.values()) + sum(server.is_shelved for server in listed)
     if servers > count:
         raise exceptions.InvalidState(

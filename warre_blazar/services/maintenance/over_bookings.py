@@ -16,7 +16,7 @@ from oslo_utils import timeutils
 from sqlalchemy.orm import Session
 
 from warre_blazar import times
-from warre_blazar.db import flavors, foreseeing, maintenance, session
+from warre_blazar.db import flavors, foreseeing, generations, maintenance, session
 from warre_blazar.db.booking import reservations
 from warre_blazar.db.messages import outbox
 from warre_blazar.db.records import changes
@@ -40,7 +40,7 @@ from warre_blazar.services.hosts import new_hosts
 from warre_blazar.services.maintenance import maintenance_windows as windows
 from warre_blazar.services.messages import notifications
 from warre_blazar.services.moves import relocation
-from warre_blazar.services.slots import free_slots
+from warre_blazar.services.slots import free_slots, supply
 
 LOG = logging.getLogger(__name__)
 
@@ -246,6 +246,8 @@ def _postponed(
         place = decision.place
         if place is None or decision.growth != Amount():
             return None, "its new time would need more quota"
+        if decision.generation is not None:
+            generations.increase_project(db, reservation.project_id, decision.generation)
         relocation.claim(db, place.flavor, place.hosts, place.placed_again)
         reservation_id, shape = reservation.reservation_id, reservation.shape
         relocation.write_hosts(db, reservation_id, shape, place.chosen, place.places)
@@ -308,7 +310,11 @@ def _next_time(db: Session, reservation: Reservation, over: OverBookingsRequest)
         own=ChangedReservation(reservation),
         moves=over.conditions.moves,
     )
-    start = free_slots.read(db, flavor, question).find().first(Span(span.start, span.end))
+    handle = supply.with_handle(
+        db, reservation.handle, reservation.project_id, question.window, reservation.reservation_id
+    )
+    free = free_slots.read(db, flavor, question, handle=handle)
+    start = free.find().first(Span(span.start, span.end))
     return None if start is None else Span(start, start + length)
 
 

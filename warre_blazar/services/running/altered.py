@@ -7,6 +7,7 @@ boots no server on it.
 from collections.abc import Sequence
 
 from oslo_log import log as logging
+from oslo_utils import timeutils
 from sqlalchemy.orm import Session
 
 from warre_blazar import texts
@@ -44,14 +45,15 @@ def look(manager_id: str) -> None:
     :raises ServiceUnavailable, ServiceRefused: the next call looks again.
     """
     with session.reader() as db:
-        notes = backings.opened(db)
+        notes = backings.opened(db, timeutils.utcnow())
         places = allocations.host_uses(db, backings.is_open(tables.allocations.c.reservation_id))
     if not notes or not session.change(turns.take, _TURN, manager_id):
         return
-    flavors = {each.id: each for each in nova.flavors_of_reservations(with_projects=False)}
+    listed = nova.flavors_of_reservations(with_projects=False)
+    flavors = {each.reservation_id: each for each in listed}
     aggregates = {each.name: each for each in nova.aggregates()}
     for reservation_id, note in notes.items():
-        seen = Backing(flavors.get(note.nova_flavor), aggregates.get(reservation_id))
+        seen = Backing(flavors.get(reservation_id), aggregates.get(reservation_id))
         its_places = places.get(reservation_id, [])
         missing = _missing(seen, note, its_places)
         if not missing:

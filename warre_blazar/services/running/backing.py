@@ -140,6 +140,7 @@ def _add_hosts(aggregate: NovaAggregate, hosts: Sequence[str]) -> None:
 
 
 _CALLS: dict[Do, Callable[..., None]] = {
+    Do.GIVE_UP_FLAVOR: nova.give_up_flavor,
     Do.REVOKE: nova.revoke,
     Do.DELETE_SERVER: nova.delete_again,
     Do.REMOVE_CLASS: _remove_class,
@@ -208,7 +209,11 @@ def _begin_making(
     until = timeutils.utcnow() + times.ANSWER_MAY_BE_LATE
     if note is None or note.shape is None:
         return None
-    return note if backings.begin_making(db, reservation_id, until, given_up) else None
+    if not backings.begin_making(db, reservation_id, until, given_up):
+        return None
+    if note.handle and backings.show(db, reservation_id):
+        return dataclasses.replace(note, shown=True)
+    return note
 
 
 @contextlib.contextmanager
@@ -315,6 +320,10 @@ def grant(reservation_id: str, prepared: Prepared) -> None:
     # If the caller has prepared hosts, others may have opened the reservation on other hosts since.
     if note.phase is Phase.CLOSING or (note.phase is Phase.OPEN and not prepared.hosts):
         return
+    if note.shares_flavor:
+        session.change(_take_flavor, reservation_id)
+        # Also if it was made ahead, another reservation may have replaced it.
+        note = dataclasses.replace(note, shown=False)
     there, to = (wanted(note, prepared.usable, m) for m in (Moment.STARTING, Moment.RUNNING))
     carry_out(steps(there, to))
     if unusable := sum(prepared.unusable.values()):
@@ -324,6 +333,17 @@ def grant(reservation_id: str, prepared: Prepared) -> None:
         raise exceptions.PlacesUnusable(unusable, places)
     if not session.change(_finish_opening, reservation_id, prepared):
         LOG.info("Reservation %s has moved or is being removed", reservation_id)
+
+
+def _take_flavor(db: Session, reservation_id: str) -> None:
+    """Write that the Nova flavor of a handle belongs to a reservation, unless it is over.
+
+    :raises InvalidState: its end has come, so that the next one may have the Nova flavor.
+    """
+    reservation = reservations.require(db, reservation_id)
+    if reservation.span.end <= timeutils.utcnow():
+        raise exceptions.InvalidState(texts.refusals.BEING_REMOVED(reservation=reservation_id))
+    backings.take_flavor(db, reservation_id)
 
 
 def _finish_opening(db: Session, reservation_id: str, prepared: Prepared) -> bool:
@@ -399,6 +419,9 @@ def _removal(note: Note) -> list[Step]:
     return steps(noted(note), NOTHING)
 
 
+_EVICTING = (Do.GIVE_UP_FLAVOR, Do.REVOKE, Do.FREE_ROOM)
+
+
 def evict(reservation_id: str, patience: float) -> None:
     """Revoke the project's access to the Nova flavor and delete the reservation's servers.
 
@@ -411,7 +434,7 @@ def evict(reservation_id: str, patience: float) -> None:
     try:
         note = session.change(_half_close, reservation_id)
         if note is not None:
-            first = [step for step in _removal(note) if step.do in (Do.REVOKE, Do.FREE_ROOM)]
+            first = [step for step in _removal(note) if step.do in _EVICTING]
             carry_out(first, patience)
     except exceptions.WarreError as error:
         LOG.warning("Servers of reservation %s will be deleted later: %s", reservation_id, error)

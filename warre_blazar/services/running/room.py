@@ -72,7 +72,7 @@ def inside(reservation_id: str, flavor_id: str, projects: Collection[str]) -> In
     :param projects: the projects that can use the Nova flavor.
     :raises ServiceUnavailable, ServiceRefused: Nova doesn't list the servers.
     """
-    listed = nova.servers_of_flavor(flavor_id)
+    listed = nova.servers_in(reservation_id, flavor_id, projects)
     on_hosts = sum(server.service_name is not None for server in listed)
     ids = {server.id for server in listed}
     return Inside(listed, _hidden(reservation_id, projects, ids, on_hosts))
@@ -89,13 +89,13 @@ def free(flavor: NovaFlavor, patience: float) -> None:
     deadline = timer.now() + patience
     wait = times.DELETION_FIRST_POLL
     requested: set[str] = set()
-    reservation_id = str(backing_names.of_flavor(flavor.name))
+    reservation_id = str(flavor.reservation_id)
     while True:
         # Nova may refuse a deletion, for example while the server is being built. A deletion may
         # also fail. So if a server stays, its deletion is requested again. This isn't done at each
         # poll, because so many requests would keep Nova busier than the deletions themselves.
         is_patient = wait < times.DELETION_LONGEST_POLL
-        servers = nova.servers_on(flavor.id)
+        servers = nova.servers_on(flavor)
         _delete(servers, requested, first=patience > 0, again=not is_patient)
         held = _hidden(reservation_id, flavor.projects, servers, len(servers)) if patience else []
         hidden = {str(each.server_id) for each in held if each.kind is HolderKind.SERVER}

@@ -70,6 +70,7 @@ class Occurrences:
             labels=booking.labels,
             before_end=booking.before_end,
             series=SeriesWork(item.id, item.work_id),
+            handle=booking.handle,
         )
 
 

@@ -19,7 +19,7 @@ from warre_blazar.errors import exceptions
 from warre_blazar.openstack import limits
 from warre_blazar.services import searches
 from warre_blazar.services.hosts import new_hosts
-from warre_blazar.services.slots import free_slots
+from warre_blazar.services.slots import free_slots, supply
 
 
 @dataclasses.dataclass(frozen=True)
@@ -71,12 +71,15 @@ def find(
             in_windows=conditions.in_windows,
             accessible=flavors.is_accessible(db, flavor, project_id),
         )
+        handle = supply.with_handle(
+            db, reservation.handle, project_id, question.window, reservation.reservation_id
+        )
         quota = None
         if allowed is not None:
             growing, own = [reservation.reservation_id], reservation.amount
             used = stored_quotas.usage(db, project_id, rule.types, growing) + own
             quota = QuotaLimit(allowed, used, own)
-        free = free_slots.read(db, flavor, question, quota)
+        free = free_slots.read(db, flavor, question, quota, handle)
     end, stop = free.latest_end(span.start)
     why = stop.error(question.window, reservation.instance_count) if stop else None
     return PossibleExtension(max(end, span.end), why)

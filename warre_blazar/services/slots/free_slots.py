@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 from warre_blazar import times
 from warre_blazar.db import flavors, maintenance, session
 from warre_blazar.domain.booking import verdict
-from warre_blazar.domain.booking.constraints import QuotaLimit
+from warre_blazar.domain.booking.constraints import Constraint, QuotaLimit
 from warre_blazar.domain.flavors.flavor import Flavor
 from warre_blazar.domain.maintenance import MaintenanceWindow
 from warre_blazar.domain.slots import free_time
@@ -115,12 +115,16 @@ def visible_flavor(db: Session, question: Question) -> Flavor:
 
 
 def read(
-    db: Session, flavor: Flavor, question: Question, quota: QuotaLimit | None = None
+    db: Session,
+    flavor: Flavor,
+    question: Question,
+    quota: QuotaLimit | None = None,
+    handle: Sequence[Constraint] = (),
 ) -> FreeTime:
     """Read what decides when a flavor can be booked.
 
-    :param quota: as for ``FreeTime``.
+    :param quota: as for ``FreeTime``. The same is true of ``handle``.
     """
     span = free_time.bookable(flavor, question)
     found = supply.of_flavor(db, flavor, question, span) if span else free_time.NOTHING
-    return FreeTime(flavor, question, found, quota)
+    return FreeTime(flavor, question, found, quota, handle)

@@ -9,9 +9,11 @@ from warre_blazar.db import maintenance, session
 from warre_blazar.db.booking import booking_terms
 from warre_blazar.db.hosts import allocations, reservable_hosts
 from warre_blazar.domain.booking import constraints
+from warre_blazar.domain.booking.constraints import Constraint
 from warre_blazar.domain.flavors import capacity
 from warre_blazar.domain.flavors.flavor import Flavor, Shape
 from warre_blazar.domain.hosts.bookable_host import BookableHost
+from warre_blazar.domain.running.handles import Handle
 from warre_blazar.domain.slots.free_time import Question, Supply
 from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import exceptions
@@ -46,6 +48,23 @@ def of_flavor(db: Session, flavor: Flavor, question: Question, span: Span) -> Su
         _booked(db, [flavor], question, span),
         unread=booked.unread,
     )
+
+
+def with_handle(
+    db: Session,
+    handle: Handle | None,
+    project_id: str,
+    span: Span,
+    without: str | None = None,
+) -> list[Constraint]:
+    """The constraint by the other reservations of a project with a handle, within a span.
+
+    :param without: the id of a reservation that isn't among them.
+    """
+    if handle is None:
+        return []
+    taken = booking_terms.with_handle(db, project_id, handle.name, span, without)
+    return constraints.handle(handle.name, taken)
 
 
 def of_flavors(db: Session, offered: Sequence[Flavor], question: Question, span: Span) -> Supply:

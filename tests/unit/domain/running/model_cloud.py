@@ -101,6 +101,9 @@ class ModelCloud:
     def _remove_flavor(self, flavor_id: str) -> None:
         self._set(flavor=None)
 
+    def _give_up_flavor(self, flavor: NovaFlavor) -> None:
+        self._set(flavor=None)
+
     def _grant(self, flavor_id: str, project_id: str) -> None:
         projects = self._flavor.projects | {project_id}
         self._set(flavor=dataclasses.replace(self._flavor, projects=projects))

@@ -11,6 +11,7 @@ from tests.unit.domain import shapes
 from tests.unit.domain.running.model_cloud import ModelCloud, can_carry_out
 from warre_blazar.domain.running import backing_names
 from warre_blazar.domain.running.backing import Note, Phase
+from warre_blazar.domain.running.handles import Handle
 from warre_blazar.domain.running.wanted import (
     NOTHING,
     Backing,
@@ -31,7 +32,11 @@ from warre_blazar.domain.running.wanted import (
 ID = "11111111-2222-4333-8444-555555555555"
 SHAPE = shapes.shape(extra_specs={"hw:a": "1", "ssd": "true"})
 #: Its Nova flavor requires its trait in a group.
-NOTE = Note(ID, "ours", 7, Phase.MADE, "a-flavor", SHAPE, told={"1": ["VGPU"]})
+NOTE = Note(ID, "ours", 7, Phase.MADE, ID.replace("-", ""), SHAPE, told={"1": ["VGPU"]})
+#: The same with a handle, and with one whose Nova flavor is made before the start.
+HANDLED = dataclasses.replace(NOTE, nova_flavor="a-flavor", handle=Handle("nightly"))
+SHOWN = dataclasses.replace(HANDLED, shown=True)
+notes = st.sampled_from([NOTE, HANDLED, SHOWN])
 TRAIT = backing_names.resource_class(ID)
 NAMES = "abcd"
 
@@ -57,18 +62,28 @@ some_names = st.frozensets(st.sampled_from(NAMES))
 some_keys = st.dictionaries(
     st.sampled_from(["hw:a", "ssd", "reservation", "more"]), st.sampled_from(["1", "true", ID])
 )
-flavors = st.builds(
-    NovaFlavor,
-    id=st.just(NOTE.nova_flavor),
-    name=st.just(backing_names.FLAVOR_PREFIX + ID),
-    vcpus=st.sampled_from([SHAPE.vcpu, 64]),
-    ram=st.just(SHAPE.memory_mb),
-    disk=st.just(SHAPE.disk_gb),
-    ephemeral=st.just(0),
-    is_public=st.booleans(),
-    extra_specs=some_keys | st.just(backing_names.flavor_specs(ID, SHAPE)),
-    projects=st.frozensets(st.sampled_from(["ours", "theirs"])),
-)
+
+
+def flavors(note: Note) -> st.SearchStrategy[NovaFlavor]:
+    """Nova flavors of a reservation. That of a handle is known by a key."""
+    own = wanted(note, (), Moment.RUNNING).flavor
+    assert own is not None
+    known = {backing_names.AGGREGATE_SPEC: ID} if note.handle else {}
+    return st.builds(
+        NovaFlavor,
+        id=st.just(own.id),
+        name=st.just(own.name),
+        vcpus=st.sampled_from([SHAPE.vcpu, 64]),
+        ram=st.just(SHAPE.memory_mb),
+        disk=st.just(SHAPE.disk_gb),
+        ephemeral=st.just(0),
+        is_public=st.booleans(),
+        extra_specs=some_keys.map(lambda keys: keys | known)
+        | st.just(backing_names.flavor_specs(ID, SHAPE)),
+        projects=st.frozensets(st.sampled_from(["ours", "theirs"])),
+    )
+
+
 aggregates = st.builds(
     NovaAggregate, id=st.just(7), name=st.just(ID), hosts=some_names, metadata=some_keys
 )
@@ -83,12 +98,12 @@ inventories = st.dictionaries(
 
 
 @st.composite
-def backings(draw: st.DrawFn) -> Backing:
+def backings(draw: st.DrawFn, note: Note) -> Backing:
     """What people and failures may leave in Nova and Placement."""
     has_class = draw(st.booleans())
     carriers = draw(st.frozensets(st.sampled_from(["gpu-a-0", "gpu-a-1", "gpu-b-0", "gpu-z-0"])))
     return Backing(
-        flavor=draw(st.none() | flavors),
+        flavor=draw(st.none() | flavors(note)),
         aggregate=draw(st.none() | aggregates),
         resource_class=backing_names.resource_class(ID) if has_class else None,
         inventories=draw(inventories) if has_class else {},
@@ -128,11 +143,11 @@ def is_reached(backing: Backing, to: Backing) -> bool:
     return nothing_left
 
 
-@given(backings(), hosts, moments, st.data())
+@given(notes, hosts, moments, st.data())
 def test_steps_lead_to_what_is_wanted_after_any_interruption(
-    seen: Backing, held: list[HostUse], moment: Moment, data: st.DataObject
+    note: Note, held: list[HostUse], moment: Moment, data: st.DataObject
 ):
-    to = wanted(NOTE, held, moment)
+    seen, to = data.draw(backings(note)), wanted(note, held, moment)
     cloud = ModelCloud(seen)
     todo = steps(seen, to)
     cloud.carry_out(todo[: data.draw(st.integers(0, len(todo)))])
@@ -140,9 +155,11 @@ def test_steps_lead_to_what_is_wanted_after_any_interruption(
     assert is_reached(cloud.backing, to)
 
 
-@given(backings(), hosts, moments)
-def test_steps_can_be_repeated(seen: Backing, held: list[HostUse], moment: Moment):
-    to = wanted(NOTE, held, moment)
+@given(notes, hosts, moments, st.data())
+def test_steps_can_be_repeated(
+    note: Note, held: list[HostUse], moment: Moment, data: st.DataObject
+):
+    seen, to = data.draw(backings(note)), wanted(note, held, moment)
     todo = steps(seen, to)
     once, twice = ModelCloud(seen), ModelCloud(seen)
     once.carry_out(todo)
@@ -160,7 +177,7 @@ def is_present(draw: Any, there: Bounds, part: str) -> bool:
 @st.composite
 def noted_clouds(draw: st.DrawFn) -> tuple[Note, list[HostUse], Backing]:
     """A note, its reservation's hosts, and a backing as the note allows it."""
-    note = dataclasses.replace(NOTE, phase=draw(st.sampled_from(Phase)))
+    note = dataclasses.replace(draw(notes), phase=draw(st.sampled_from(Phase)))
     held = draw(hosts)
     there = noted(note, held)
     least, most = there.least, there.most
@@ -232,6 +249,9 @@ def test_project_gets_access_last_and_loses_it_first(
     kinds = [step.do for step in removal]
     if Do.REVOKE in kinds:
         assert kinds[:2] == [Do.REVOKE, Do.FREE_ROOM]
+    if Do.GIVE_UP_FLAVOR in kinds:
+        assert kinds[:2] == [Do.GIVE_UP_FLAVOR, Do.FREE_ROOM]
+        assert {Do.REVOKE, Do.REMOVE_FLAVOR}.isdisjoint(kinds)
 
 
 def test_start_sends_no_request_about_what_was_made_ahead():
@@ -246,7 +266,16 @@ def test_start_sends_no_request_about_what_was_made_ahead():
     assert prepared[0].args == (TRAIT, ["gpu-a-0", "gpu-a-1"])
     there, running = (wanted(NOTE, held, m) for m in (Moment.STARTING, Moment.RUNNING))
     granted = steps(there, running)
-    assert granted == [Step(Do.GRANT, ("a-flavor", "ours"))]
+    assert granted == [Step(Do.GRANT, (NOTE.nova_flavor, "ours"))]
+
+
+def test_nova_flavor_of_a_handle_is_made_at_the_start():
+    there, running = (wanted(HANDLED, (), m) for m in (Moment.STARTING, Moment.RUNNING))
+    assert [step.do for step in steps(there, running)] == [Do.MAKE_FLAVOR]
+    assert running.flavor is not None
+    assert (running.flavor.id, running.flavor.name) == ("a-flavor", "reservation:nightly@ours")
+    soon = steps(noted(HANDLED), wanted(SHOWN, (), Moment.SOON))
+    assert [step.do for step in soon] == [Do.MAKE_FLAVOR]
 
 
 def test_opening_again_leaves_access_and_servers():

@@ -74,6 +74,8 @@ def create(
             "series_id": request.series.series_id,
             "series_work": request.series.work_id,
         }
+    if request.handle:
+        optional |= request.handle.values
     if request.movable_hours:
         optional["movable_hours"] = request.movable_hours
     reservation = {
@@ -173,6 +175,7 @@ def _from_answer(lease: Mapping[str, Any], decision: admission.BookingDecision) 
         affinity=request.affinity,
         labels=request.labels,
         series_id=request.series.series_id if request.series else None,
+        handle=request.handle,
     )
 
 
