@@ -58,6 +58,15 @@ options:
       - Whether all instances are on one host (true), or each is on a host of its own (false).
       - It can't change later.
     type: bool
+  handle:
+    description:
+      - A name for the Nova flavor. Those of the project's reservations with one handle are the same.
+      - It can't change later.
+    type: str
+  visible_before_start:
+    description:
+      - Whether the project sees the Nova flavor of a handle before the start. It can't change later.
+    type: bool
   project_id:
     description: The project for which to book. Another one than the user's needs a role in it.
     type: str
@@ -109,6 +118,8 @@ FIXED = {
     "flavor_id": {"type": "str"},
     "timezone": {"type": "str"},
     "affinity": {"type": "bool"},
+    "handle": {"type": "str"},
+    "visible_before_start": {"type": "bool"},
     "project_id": {"type": "str"},
 }
 OTHERS = {
