@@ -60,12 +60,13 @@ options:
     type: bool
   handle:
     description:
-      - A name for the Nova flavor. Those of the project's reservations with one handle are the same.
+      - A name for the Nova flavor. All reservations of the project with it have the same one.
       - It can't change later.
     type: str
   visible_before_start:
     description:
-      - Whether the project sees the Nova flavor of a handle before the start. It can't change later.
+      - Whether the project sees the Nova flavor of a handle before the start.
+      - It can't change later.
     type: bool
   project_id:
     description: The project for which to book. Another one than the user's needs a role in it.
