@@ -160,7 +160,7 @@ def _hull(rules: Sequence[Constraint], question: Question) -> Span | None:
     return Span(spans[0].start, spans[-1].end) if spans else None
 
 
-class Hosts(Constraint):
+class RoomOnHosts(Constraint):
     """The hosts of a flavor, with what is booked on them."""
 
     def __init__(
@@ -316,7 +316,7 @@ class FreeTime:
         self._rules = _rules(flavor, question)
         # The constraint doesn't refer to this object. Otherwise the garbage collector would have to
         # find out that the two can be deleted, and all that was read with them.
-        self._hosts = Hosts(self._shape, question, supply, _hull(self._rules, question))
+        self._hosts = RoomOnHosts(self._shape, question, supply, _hull(self._rules, question))
 
     @property
     def unread(self) -> Collection[str]:
