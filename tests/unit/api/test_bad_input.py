@@ -63,6 +63,7 @@ BAD: dict[str, list[Any]] = {
         *(-1, 0, 1e-9, 0.001, 1.0001, 1.23456, True, None, [], {}, "", "2", 2**31, 10**400, 1e300),
     ],
     "boolean": [None, 0, 1, "true", "", []],
+    "true": [False, None, 0, 1, "true", "", []],
     "date-time": [
         *(0, None, True, [], "", "soon", "now", "2026-12-01", "2026-12", "20261201T0900"),
         # Days and times that don't exist.
@@ -88,12 +89,14 @@ UNTRIMMED = [" a", "a ", "a\n", "\ta", "\u3000a"]
 def kind(field: dict[str, Any]) -> str:
     if field.get("format") == "date-time":
         return "date-time"
+    if field.get("enum") == [True]:
+        return "true"
     types = field["type"] if isinstance(field["type"], list) else [field["type"]]
     return types[0]
 
 
 def bad_values(schema: str, name: str, field: dict[str, Any]) -> list[Any]:
-    nullable = isinstance(field["type"], list)
+    nullable = isinstance(field.get("type"), list)
     values = [v for v in BAD[kind(field)] if not (nullable and v is None)]
     if kind(field) == "string" and not nullable:
         values += NOT_NULL

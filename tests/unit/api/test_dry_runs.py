@@ -56,6 +56,7 @@ def test_booking_that_fits(site: Site, alpha: Person, flavor):
         "quota": {"reservations": {"cost": 1, "left": 4}, "hours": {"cost": 4, "left": 96}},
         "next_start": at(2, 9),
         "longest_hours": 48,
+        "wait_start": None,
         "most_instances": 3,
     }
 

@@ -152,7 +152,7 @@ def test_warres_path_has_no_name_note_and_flags(site: Site, alpha: Person, flavo
     warre = Person(site.app, "alpha", WARRE)
     shown = warre.get(f"reservations/{booked['id']}").json
     labels = {"name", "note", "contact", "timezone"}
-    hidden = labels | {"before_end", "movable_hours", "series_id"}
+    hidden = labels | {"before_end", "movable_hours", "series_id", "handle", "visible_before_start"}
     hidden |= {"missing_resources", "resources_changed"}
     assert hidden <= booked.keys()
     assert warre.get("reservations").json["results"] == [shown]

@@ -43,6 +43,8 @@ def test_booking_is_answered_and_stored(site: Site, alpha: Person, flavor, path)
         "timezone": None,
         "before_end": "nothing",
         "movable_hours": 0,
+        "handle": None,
+        "visible_before_start": False,
         "series_id": None,
         "missing_resources": False,
         "resources_changed": False,

@@ -250,7 +250,7 @@ def test_group_lists_its_own_commands(openstack: Cli) -> None:
     assert "  openstack reservation series create" in errors
     # A command with the name of the group would hide these from the shell's completion.
     _, completion, _ = openstack("complete", "--shell", "none")
-    assert "cmds_reservation_series='create delete extend list show'" in completion
+    assert "cmds_reservation_series='create delete extend list set show'" in completion
 
 
 @pytest.mark.slow

@@ -126,8 +126,6 @@ def _changed(
 
     :param others: the fields that ask to book something.
     """
-    for field in others:
-        raise exceptions.InvalidField(field, texts.expected.NO_VALUE())
     new = {name: values[name] for name in labels.NAMES if name in values}
     kept = item.booking.labels.contact
     contacts.checked(labels.checked(new), base.context().user_id, kept)
@@ -137,6 +135,8 @@ def _changed(
         before_end=BeforeEndChoice(values["before_end"]) if "before_end" in values else None,
     )
     wanted = changing.SeriesChange(of_each, _length(values) if "hours" in values else None)
+    for field in others:
+        raise exceptions.InvalidField(field, texts.expected.NO_VALUE())
     allowed = conditions.of(base.context())
     if is_dry_run:
         flavor = progress.flavors_of([item])[item.booking.flavor]
