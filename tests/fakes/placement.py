@@ -377,11 +377,11 @@ class Placement(Guarded):
     def set_inventories(self, request: Request, provider_id: str) -> Answer:
         provider = self._provider(provider_id)
         inventories = request.body["inventories"]
+        if request.body["resource_provider_generation"] != provider["generation"]:
+            raise Refusal(409, "resource provider generation conflict")
         unknown = {c for c in inventories if c.startswith("CUSTOM")} - self.classes
         if unknown:
             raise Refusal(400, f"Unknown resource class in inventory: {unknown}")
-        if request.body["resource_provider_generation"] != provider["generation"]:
-            raise Refusal(409, "resource provider generation conflict")
         gone = provider["inventories"].keys() - inventories.keys()
         if any(self._used(provider_id, cls) for cls in gone):
             raise Refusal(409, f"Inventory for {gone} on resource provider is in use")

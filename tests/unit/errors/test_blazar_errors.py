@@ -71,6 +71,8 @@ SAMPLES = [
     exceptions.WindowConflict("f1"),
     exceptions.AccessExists("gpu", "p1"),
     exceptions.AccessNotFound("a1"),
+    exceptions.ShareExists("r1", "p1"),
+    exceptions.ShareNotFound("s1"),
     exceptions.InMaintenance(),
     exceptions.CreditsRefused("Insufficient VCPU credits available"),
     exceptions.LimitsNotRegistered("hours"),

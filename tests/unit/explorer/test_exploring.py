@@ -93,7 +93,7 @@ def fault_at(explorer: Explorer, case: str, what: str, kind: str) -> Result:
 
 @pytest.mark.parametrize("kind", ["killed-before", "killed-after"])
 def test_booking_of_a_killed_manager_is_cleared_away(explorer: Explorer, kind: str):
-    result = fault_at(explorer, "pending:book", "INSERT INTO reservations", kind)
+    result = fault_at(explorer, "pending:book", "INSERT INTO warre_backings", kind)
     assert result.answers[0] is not None
     assert result.answers[0].kind == "unknown"
     assert result.violations == []
@@ -132,7 +132,7 @@ def test_snapshot_may_wait_for_the_new_end_of_a_reservation(explorer: Explorer, 
 def test_end_that_has_removed_the_class_refuses_a_change_plainly(
     explorer: Explorer, said: list[str]
 ):
-    result = explorer.replay("sqlite:ending:delete+count+rename:1:1.27>0,1.29>0,0.23>2,0.32>1:-")
+    result = explorer.replay("sqlite:ending:delete+count+rename:1:1.28>0,1.30>0,0.14>2,0.20>1:-")
     assert result is not None
     assert "invalid_state" in str(result.answers[1])
     assert said == []
