@@ -16,6 +16,7 @@ from blazar.db import api as db_api
 from hypothesis import strategies as st
 
 from tests.functional.db import databases, world
+from warre_blazar.db import session
 from warre_blazar.domain.flavors.flavor import Flavor
 from warre_blazar.domain.hosts.aggregates import HostAggregates
 from warre_blazar.domain.slots import free_time
@@ -126,7 +127,8 @@ def hold(
     wanted = world.request(flavor, when, count, project_id=project_id, cleaning=cleaning)
     lease = world.add_lease(when)
     try:
-        admission._claim(lease.reservation_id, wanted, None)
+        with session.claiming() as db:
+            admission.claim(wanted, db, lease.reservation_id, None)
     except exceptions.WarreError:
         db_api.lease_destroy(lease.id)
     else:

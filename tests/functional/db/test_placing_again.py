@@ -97,7 +97,7 @@ def test_free_slots_offers_and_availability_tell_what_can_be_booked(
     asked = question(large, moves)
     choice = offers.FlavorChoice(large.id)
     offered = offers.find(dataclasses.replace(asked, least=HOUR), choice, world.NO_QUOTA)
-    counted = availability.find(asked, choice, HOUR)
+    counted, _ = availability.find(asked, choice, HOUR)
     assert free_slots.find(asked) == [SPAN] * found
     assert [offer.span for offer in offered.offers] == [SPAN] * found
     assert [number for parts in counted for _, number in parts.parts] == [1, 1] * found

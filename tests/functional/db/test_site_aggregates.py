@@ -256,7 +256,7 @@ def test_views_of_a_project_know_its_hosts(of_alpha):
     for project, spans in (("alpha", [SPAN]), ("beta", [])):
         question = Question(of_a.id, project, False, 1, SPAN, world.NOW, world.NO_CLEANING)
         offered = offers.find(dataclasses.replace(question, least=HOUR), choice, world.NO_QUOTA)
-        counted = availability.find(question, choice, 2 * HOUR)
+        counted, _ = availability.find(question, choice, 2 * HOUR)
         assert free_slots.find(question) == spans
         assert [offer.span for offer in offered.offers] == spans
         assert [each.parts for each in counted] == [[(span, 2)] for span in spans]
