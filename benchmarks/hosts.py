@@ -250,7 +250,7 @@ def chosen(shape: Shape, wanted: placing.Wanted) -> int:
 
 def _matching(shape: Shape, span: Span) -> list[BookableHost]:
     with session.reader() as db:
-        booked = allocations.booked_hosts(
+        booked = allocations.matching_hosts(
             db, "flavor", lambda host: host.matches(shape, None), placing.around(span)
         )
     return booked.hosts

@@ -167,6 +167,12 @@ USAGE_LENGTH_LIMIT = 3660 * DAY
 #: :shorter: Hosts are filled with smaller gaps between reservations.
 HOST_CHOICE_MARGIN = DAY
 
+#: A process reads again what is booked on a host after at most this many seconds, even if it knows
+#: of no change. So rows that somebody has written by hand are seen.
+#: :longer: Rows that were written by hand are seen later.
+#: :shorter: Decisions read more.
+HOST_KEPT_FOR = 600
+
 #: The answer about a reservation waits this long for Nova to tell the project's quota. Bookings and
 #: changes don't wait for it at all.
 #: :longer: Reservations are shown later if Nova is slow.

@@ -3,10 +3,15 @@
 Flavors, hosts and projects have a generation each. Whoever books increases the generations of all
 that the decision depends on, provided that they are as they were read. So of two bookings that have
 read the same, one loses the race, and decides again.
+
+Each process keeps what it has read of a host, by the host's generation (``hosts.kept_hosts``). So
+whoever changes anything that is read of a host calls ``outdate`` or a similar function, in the
+transaction that makes the change.
 """
 
+import random
 import types
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
@@ -16,10 +21,12 @@ from sqlalchemy.orm import Session
 from warre_blazar import times
 from warre_blazar.db import session
 from warre_blazar.db.tables import (
+    allocations,
     compute_hosts,
     flavors,
     host_generations,
     project_generations,
+    reservations,
 )
 from warre_blazar.domain.flavors.flavor import Flavor
 from warre_blazar.domain.hosts.bookable_host import BookableHost
@@ -56,14 +63,50 @@ def outdate_host(db: Session, host_id: str, **marks: Any) -> None:
     :raises session.LostRace: another transaction has just added the host's row to ``warre_hosts``,
         or the host is gone.
     """
-    later = (
-        host_generations.update()
-        .where(host_generations.c.host_id == host_id)
-        .values(generation=host_generations.c.generation + 1, **marks)
-    )
-    if not session.changed(db, later):
-        first = {"host_id": host_id, "generation": 1, **marks}
-        session.insert_or_lose(db, host_generations.insert().values(**first))
+    outdate(db, [host_id], **marks)
+
+
+def outdate(db: Session, host_ids: Collection[str], **marks: Any) -> None:
+    """Increase the generations of hosts, as ``outdate_host`` does."""
+    ids = sorted(set(host_ids))
+    if not ids:
+        return
+    table = host_generations
+    later = table.update().where(table.c.host_id.in_(ids))
+    values = {"generation": table.c.generation + 1, **marks}
+    if session.changed(db, later.values(**values)) == len(ids):
+        return
+    known = set(db.scalars(sa.select(table.c.host_id).where(table.c.host_id.in_(ids))))
+    first = [{"host_id": i, "generation": _first(), **marks} for i in ids if i not in known]
+    session.insert_or_lose(db, table.insert().values(first))
+
+
+def outdate_hosts_of(db: Session, of: sa.ColumnElement[bool]) -> None:
+    """Increase the generations of the hosts on which reservations have instances.
+
+    :param of: the condition of Blazar's table of reservations.
+    :raises session.LostRace: as in ``outdate_host``.
+    """
+    outdate(db, hosts_of(db, of))
+
+
+def hosts_of(db: Session, of: sa.ColumnElement[bool]) -> Sequence[str]:
+    """The ids of the hosts on which reservations have instances.
+
+    :param of: the condition of Blazar's table of reservations.
+    """
+    query = sa.select(allocations.c.compute_host_id).distinct()
+    on_reservations = reservations.c.id == allocations.c.reservation_id
+    return db.scalars(query.join(reservations, on_reservations).where(of)).all()
+
+
+def _first() -> int:
+    """The first generation of a host, or of a project.
+
+    It is random. If a host is deleted and registered again under the same id, it has another
+    generation than before, and no process uses what it has kept of the former host.
+    """
+    return random.randrange(1, 2**30)  # noqa: S311
 
 
 def of_project(db: Session, project_id: str) -> int:
@@ -93,7 +136,7 @@ def _claim(db: Session, key: sa.Column[str], value: str, generation: int) -> Non
     if generation:
         _increase(db, key, value, generation, {})
     else:
-        first = {key.name: value, "generation": 1}
+        first = {key.name: value, "generation": _first()}
         session.insert_or_lose(db, sa.insert(key.table).values(first))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
-from warre_blazar.db import session
+from warre_blazar.db import generations, session
 from warre_blazar.db.booking import reservations
 from warre_blazar.db.tables import (
     allocations,
@@ -59,9 +59,12 @@ def _bind(db: Session, window: MaintenanceWindow) -> None:
     closed = [{"window_id": window.id, "host_id": host_id} for host_id, _ in window.hosts]
     if closed:
         db.execute(window_hosts.insert(), closed)
+    generations.outdate(db, [host_id for host_id, _ in window.hosts])
 
 
 def _unbind(db: Session, window_id: str) -> None:
+    closed = sa.select(window_hosts.c.host_id).where(window_hosts.c.window_id == window_id)
+    generations.outdate(db, db.scalars(closed).all())
     for table in (window_flavors, window_hosts):
         db.execute(table.delete().where(table.c.window_id == window_id))
 

@@ -109,6 +109,11 @@ def writer(*, sqlite_fk: bool = True) -> Iterator[Session]:
         _is_writing.reset(token)
 
 
+def is_writing() -> bool:
+    """Whether a writer's transaction is under way in this thread."""
+    return _is_writing.get()
+
+
 @contextlib.contextmanager
 def instead(copy: Any) -> Iterator[None]:
     """A context in which all sessions of this package are those of a copy of the tables.

@@ -7,7 +7,7 @@ from typing import Any
 from oslo_serialization import jsonutils
 from oslo_utils import strutils
 
-from warre_blazar.db.hosts import allocations
+from warre_blazar.db.hosts import readings
 from warre_blazar.domain.credits.charges import Charge, ChargedReservation, Host
 from warre_blazar.domain.flavors.flavor import RESOURCE_TYPE
 from warre_blazar.domain.timeline import Span
@@ -90,7 +90,7 @@ def _of_stock(values: _Values, reservation_id: str) -> ChargedReservation:
         assert source is not None
         sizes = {"vcpus": source["vcpus"], "memory_mb": source["ram"], "disk_gb": source["disk"]}
         rules = conditions.device_rules_of_stock()
-        request = allocations.source_flavor_request(jsonutils.dumps(source), rules)
+        request = readings.source_flavor_request(jsonutils.dumps(source), rules)
         resources = dict(request.amounts) if request else _plain(sizes)
     else:
         source = None

@@ -24,6 +24,7 @@ from warre_blazar.plugins import (
     lease_guard,
     lease_requests,
     lost_leases,
+    outdated_hosts,
     refusal_log,
     refusal_records,
 )
@@ -44,6 +45,7 @@ FOR_SLOTS = (
     # After joined_writes, whose functions it calls.
     lease_requests.register,
     lost_leases.register,
+    outdated_hosts.register,
     refusal_records.register,
     # After all others that look at what is booked.
     flavor_instances.register,

@@ -31,7 +31,7 @@ from sqlalchemy.orm import Session
 
 from warre_blazar import texts
 from warre_blazar.db import migration, session
-from warre_blazar.db.hosts import allocations
+from warre_blazar.db.hosts import allocations, readings
 from warre_blazar.db.running import backings, lease_writes
 from warre_blazar.domain.flavors.request_groups import PlacementRequest
 from warre_blazar.domain.timeline import Span
@@ -237,7 +237,7 @@ def _source_request(source: str) -> PlacementRequest:
 
     :param source: the instance's Nova flavor as JSON.
     """
-    request = allocations.source_flavor_request(source, conditions.of_service().device_rules)
+    request = readings.source_flavor_request(source, conditions.of_service().device_rules)
     if request is None:
         raise manager_exc.ReservationTypeConflict()
     return request

@@ -28,6 +28,13 @@ _FUNCTIONS = (
     "reservation_update",
     "event_create",
     "event_update",
+    # These change a generation of a host, and may lose a race for it.
+    "host_allocation_create",
+    "host_allocation_destroy",
+    "host_allocation_update",
+    "host_extra_capability_update",
+    "host_update",
+    "instance_reservation_update",
 )
 
 #: The functions by which Blazar reads a row back, and what they read.

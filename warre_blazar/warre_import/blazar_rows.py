@@ -22,6 +22,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
+from warre_blazar.db import generations
 from warre_blazar.db.booking.instance_reservations import on_fullest_host, source_flavor
 from warre_blazar.db.tables import (
     allocations,
@@ -215,6 +216,7 @@ def move_generations(db: Session, flavor_ids: Collection[str]) -> None:
 
 def adopt(db: Session, adopted: Sequence[Adoption], now: datetime.datetime) -> None:
     """Turn ``virtual:instance`` leases into flavor:slot leases."""
+    _outdate_hosts(db, [adoption.reservation.id for adoption in adopted])
     _insert(
         db,
         bookings,
@@ -268,6 +270,10 @@ def adopt(db: Session, adopted: Sequence[Adoption], now: datetime.datetime) -> N
             "resource_properties": source,
         }
     _set_columns(db, instance_reservations, rows)
+
+
+def _outdate_hosts(db: Session, reservation_ids: Sequence[str]) -> None:
+    generations.outdate_hosts_of(db, reservations.c.id.in_(reservation_ids))
 
 
 def _set_columns(db: Session, table: sa.Table, values: Mapping[str, _Columns]) -> None:
@@ -390,6 +396,7 @@ def release(db: Session, befores: Sequence[_Columns]) -> None:
     :param befores: values of the column ``before`` of ``warre_imported``.
     """
     ids = [before["reservation_id"] for before in befores]
+    _outdate_hosts(db, ids)
     db.execute(bookings.delete().where(bookings.c.reservation_id.in_(ids)))
     db.execute(backings.delete().where(backings.c.reservation_id.in_(ids)))
     _set_columns(db, leases, {b["lease_id"]: {"user_id": b["user_id"]} for b in befores})

@@ -15,11 +15,12 @@ from oslo_config import fixture as config_fixture
 from oslo_utils import timeutils
 from sqlalchemy.orm import Session
 
-from tests.functional.db import databases, nodes
+from tests.functional.db import databases, kept_beside_fresh, nodes
 from tests.functional.db.fake_clock import FakeClock
 from tests.functional.db.warre_scene import run, scene, warre  # noqa: F401 - fixtures
 from warre_blazar import timer
-from warre_blazar.plugins import change_records
+from warre_blazar.db.hosts import kept_hosts
+from warre_blazar.plugins import change_records, outdated_hosts
 from warre_blazar.site_rules import conditions
 
 nodes.use()
@@ -128,6 +129,23 @@ def recording() -> Iterator[None]:
     for listener in (change_records._record, change_records._record_deletions):
         if sa.event.contains(Session, "before_flush", listener):
             sa.event.remove(Session, "before_flush", listener)
+
+
+@pytest.fixture(autouse=True)
+def kept(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Compare what is kept of the hosts with the tables, after each transaction of the test.
+
+    As in a manager, what Blazar's code writes changes generations.
+    """
+    kept_hosts.forget()
+    outdated_hosts.register()
+    if "database" not in request.fixturenames:
+        yield
+        return
+    with kept_beside_fresh.compared(request.getfixturevalue("database")) as differences:
+        yield
+    if not request.node.get_closest_marker("written_by_hand"):
+        assert not differences
 
 
 @pytest.fixture(autouse=True)

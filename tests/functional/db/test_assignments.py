@@ -67,6 +67,7 @@ def forget(lease: world.Lease) -> None:
     )
     with session.writer() as db:
         db.execute(tables.assignments.delete().where(tables.assignments.c.allocation_id.in_(ids)))
+        world.outdate_hosts(db)
 
 
 def put(lease: world.Lease, provider_id: str) -> None:
@@ -80,6 +81,7 @@ def put(lease: world.Lease, provider_id: str) -> None:
             .where(tables.assignments.c.allocation_id.in_(ids))
             .values(provider_id=provider_id)
         )
+        world.outdate_hosts(db)
 
 
 def asking(flavor: Flavor, window: Span) -> Question:

@@ -127,11 +127,13 @@ def at(lease: world.Lease, table: sa.Table, **values: Any) -> None:
     key = table.c.id if table is tables.reservations else table.c.reservation_id
     with session.writer() as db:
         db.execute(table.update().where(key == lease.reservation_id).values(**values))
+        world.outdate_hosts(db)
 
 
 def delete_row(lease: world.Lease, table: sa.Table) -> None:
     with session.writer() as db:
         db.execute(table.delete().where(table.c.reservation_id == lease.reservation_id))
+        world.outdate_hosts(db)
 
 
 # Differences that --fix alone mends.

@@ -100,9 +100,7 @@ def test_look_at_hosts_reads_no_reservation_that_is_over(database: sa.Engine, cl
     world.book(world.request(flavor, SPAN))
 
     def look(db: sa.orm.Session) -> Any:
-        return allocations.booked_hosts(
-            db, flavor.id, lambda h: h.matches(flavor.shape, None), SPAN
-        )
+        return allocations.matching_hosts(db, flavor.id, lambda h: h.matches(flavor.shape, None))
 
     for add in (add_past, add_deleted):
         add(database, flavor.id, 300)

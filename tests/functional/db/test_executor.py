@@ -596,6 +596,7 @@ def test_reservation_moved_between_preparation_and_start_is_opened_on_its_new_ho
             .where(allocations.c.reservation_id == lease.reservation_id)
             .values(compute_host_id=moved_to)
         )
+        world.outdate_hosts(db)
         backings.half_close(db, lease.reservation_id)
     manager.run(SPAN.start)
     assert state(lease) == RUNNING

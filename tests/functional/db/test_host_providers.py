@@ -195,8 +195,8 @@ def in_zone(zone: str) -> list[str]:
     with session.reader() as db:
         return [
             h.name
-            for h in allocations.booked_hosts(
-                db, flavor.id, lambda h: h.matches(flavor.shape, None), SPAN
+            for h in allocations.matching_hosts(
+                db, flavor.id, lambda h: h.matches(flavor.shape, None)
             ).hosts
         ]
 
@@ -457,6 +457,7 @@ def test_device_that_is_gone_makes_its_class_overbooked(cloud: Cloud, host):
     shape = world.add_flavor(extra_specs={"resources1:CUSTOM_GPU": "1"}).shape
     with session.writer() as db:
         db.execute(tables.bookings.update().values(shape=shape.to_json()))
+        world.outdate_hosts(db)
     assert host_refresh.all_overbooked() == []
     cloud.placement.remove_provider(DEVICE)
     (overbooked,) = refresh_one().overbooked

@@ -202,6 +202,7 @@ def test_healing_and_draining_make_room(database: sa.Engine, cloud: Cloud, drain
     with session.writer() as db:
         for lease, name in ((lost, "a"), (scattered[0], "b"), (scattered[1], "c")):
             allocations.reallocate(db, lease.reservation_id, {ids[name]: 1})
+        world.outdate_hosts(db)
         if not drained:
             failing = tables.compute_hosts.c.id == ids["a"]
             db.execute(tables.compute_hosts.update().where(failing).values(reservable=False))
@@ -282,6 +283,7 @@ def test_reservation_that_a_window_postpones_moves_what_is_in_its_way(
     with session.writer() as db:
         for lease, name in zip((postponed, fixed, *later), "abab", strict=True):
             allocations.reallocate(db, lease.reservation_id, {ids[name]: 1})
+        world.outdate_hosts(db)
         reservations.set_values(db, postponed.reservation_id, {"movable_hours": 2})
     over = over_bookings.OverBookingsRequest(OverBookings.MOVE, MOVING, world.NOW)
     _, met = over_bookings.create(SPAN, None, [], ["a"], over)

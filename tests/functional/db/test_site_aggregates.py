@@ -45,9 +45,7 @@ def add_aggregate(cloud: Cloud, name: str, members: str, **metadata: str) -> dic
 def matching(**values) -> list[str]:
     flavor = world.add_flavor(**values)
     with session.reader() as db:
-        booked = allocations.booked_hosts(
-            db, flavor.id, lambda h: h.matches(flavor.shape, None), SPAN
-        )
+        booked = allocations.matching_hosts(db, flavor.id, lambda h: h.matches(flavor.shape, None))
     return sorted(host.name for host in booked.hosts)
 
 

@@ -61,6 +61,8 @@ def fill(engine: sa.Engine, host_count: int, reservation_count: int) -> None:
                 tables.allocations.insert(),
                 [{"id": f"{h}-{lease.id}"[:36], "compute_host_id": h, **ours} for h in host_ids],
             )
+    with session.writer() as db:
+        world.outdate_hosts(db)
     # A process reads the providers of new hosts once, all in one more statement.
     with counted(engine) as first, session.reader() as db:
         reservable_hosts.empty(db)
@@ -72,7 +74,7 @@ def fill(engine: sa.Engine, host_count: int, reservation_count: int) -> None:
 def statements(engine: sa.Engine, flavor) -> tuple[int, int]:
     """The numbers of statements of one read of all hosts, and of one admission."""
     with counted(engine) as looking, session.reader() as db:
-        allocations.booked_hosts(db, flavor.id, lambda h: h.matches(flavor.shape, None), SPAN)
+        allocations.matching_hosts(db, flavor.id, lambda h: h.matches(flavor.shape, None))
     with counted(engine) as checking, contextlib.suppress(exceptions.WarreError):
         admission.check(world.request(flavor, SPAN))
     return len(looking), len(checking)

@@ -10,9 +10,10 @@ from unittest import mock
 
 import sqlalchemy as sa
 from blazar.db import api as db_api
+from sqlalchemy.orm import Session
 
 from tests.fakes.cloud import Cloud
-from warre_blazar.db import session, sql_functions, tables
+from warre_blazar.db import generations, session, sql_functions, tables
 from warre_blazar.db.hosts import host_providers
 from warre_blazar.db.hosts.host_providers import Reading
 from warre_blazar.db.running import backings
@@ -126,6 +127,7 @@ def store_providers(
                 **host_providers.row(Reading(tree, zone, aggregates), LONG_AGO),
             )
         )
+        generations.outdate_host(db, host_id)
 
 
 def _usual(inventory: dict[str, Any]) -> dict[str, Any]:
@@ -219,11 +221,18 @@ def set_status(lease: Lease, status: str) -> None:
         db_api.reservation_update(lease.reservation_id, {"status": of_reservation[status]})
 
 
+def outdate_hosts(db: Session) -> None:
+    """Change the generations of all hosts, after rows were written by hand."""
+    generations.outdate(db, db.scalars(sa.select(tables.compute_hosts.c.id)).all())
+
+
 def write_lease(lease_id: str, values: dict[str, Any]) -> None:
     """Write values to a lease's row, whatever Blazar or this package would say to them."""
     with session.writer() as db:
         same = tables.leases.c.id == lease_id
         db.execute(tables.leases.update().where(same).values(values))
+        if {"start_date", "end_date"} & values.keys():
+            outdate_hosts(db)
 
 
 def conditions(
@@ -334,6 +343,7 @@ def write_same_dates(leases: list[Lease], span: Span) -> None:
             db.execute(events.update().where(*same).values(time=due))
         dates = {"start_date": span.start, "end_date": span.end}
         db.execute(tables.leases.update().where(tables.leases.c.id.in_(ids)).values(dates))
+        outdate_hosts(db)
 
 
 def add_stock(

@@ -10,7 +10,7 @@ import dataclasses
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
-from warre_blazar.db import session
+from warre_blazar.db import generations, session
 from warre_blazar.db.sql_functions import seconds_between, utc_now
 from warre_blazar.db.tables import bookings, bookings_in_leases, leases, reservations
 from warre_blazar.domain import timeline
@@ -21,6 +21,8 @@ from warre_blazar.domain.running import lease_states
 
 def make(db: Session, reservation: Reservation, span: timeline.Span) -> None:
     """Write a promise: the new time of a reservation. It replaces an earlier promise.
+
+    The caller has claimed the hosts that it needs.
 
     :raises session.LostRace: since the reservation was read, another update has got a promise or
         has changed the number of instances.
@@ -38,6 +40,7 @@ def make(db: Session, reservation: Reservation, span: timeline.Span) -> None:
         )
         .values(claim_start=span.start, claim_end=span.end, promised_at=utc_now()),
     )
+    generations.outdate_hosts_of(db, reservations.c.id == reservation.reservation_id)
 
 
 def cover(db: Session, lease_id: str, span: timeline.Span) -> bool:
@@ -107,3 +110,4 @@ def drop(db: Session, promise: Promise) -> None:
         )
         .values(claim_start=None, claim_end=None, promised_at=None)
     )
+    generations.outdate_hosts_of(db, reservations.c.id == promise.reservation_id)

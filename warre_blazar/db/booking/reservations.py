@@ -13,7 +13,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
-from warre_blazar.db import session
+from warre_blazar.db import generations, session
 from warre_blazar.db.records import server_samples
 from warre_blazar.db.tables import (
     all_bookings,
@@ -432,6 +432,7 @@ def set_count(db: Session, reservation_id: str, count: int) -> None:
         .where(bookings.c.reservation_id == reservation_id)
         .values(instance_count=count)
     )
+    generations.outdate_hosts_of(db, reservations.c.id == reservation_id)
 
 
 def set_values(

@@ -5,7 +5,7 @@ import datetime
 import functools
 from collections import defaultdict
 from collections.abc import Collection
-from typing import Any
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 from oslo_log import log as logging
@@ -49,18 +49,52 @@ def empty(db: Session, *, closed: bool | None = False) -> list[BookableHost]:
 
     :param closed: whether to return the hosts that can't be booked instead. None: all hosts.
 
+    """
+    of = {None: sa.true(), True: sa.not_(_IS_OPEN), False: _IS_OPEN}
+    return _read(db, of[closed], None)
+
+
+def of_ids(db: Session, ids: Collection[str]) -> list[BookableHost]:
+    """The hosts with these ids, whether or not they can be booked, as ``empty`` returns them."""
+    return _read(db, compute_hosts.c.id.in_(ids), ids)
+
+
+class Version(NamedTuple):
+    """Which reading of a host is the present one."""
+
+    generation: int
+    #: Whether the host can be booked.
+    is_open: bool
+
+
+def versions(db: Session) -> dict[str, Version]:
+    """The versions of all hosts, by host id."""
+    query = sa.select(compute_hosts.c.id, _GENERATION, sa.case((_IS_OPEN, 1), else_=0)).select_from(
+        compute_hosts.outerjoin(host_generations, host_generations.c.host_id == compute_hosts.c.id)
+    )
+    return {i: Version(generation, bool(is_open)) for i, generation, is_open in db.execute(query)}
+
+
+def _read(
+    db: Session, of: sa.ColumnElement[bool], ids: Collection[str] | None
+) -> list[BookableHost]:
+    """Read hosts, with their maintenance windows and without what is booked on them.
+
     This takes a constant number of SQL statements. If a host's resource providers are stored, they
     say what the host has. Otherwise Blazar's own tables say what the host had when it was
     registered.
+
+    :param of: the condition that a host is read.
+    :param ids: the ids of the hosts. None: facts of all hosts are read.
     """
     # The generations are read first. Where each statement sees what was committed before it, what
     # follows may be newer than its generation. Then the host can't be claimed, which does no harm.
-    rows = db.execute(_hosts(closed)).mappings().all()
+    rows = db.execute(_hosts(of)).mappings().all()
     capabilities: dict[str, dict[str, Any]] = defaultdict(dict)
     inventories: dict[str, dict[str, Inventory]] = defaultdict(dict)
     traits: dict[str, set[str]] = defaultdict(set)
     windows: dict[str, list[Holding]] = defaultdict(list)
-    for kind, host_id, name, value, *amounts in db.execute(_facts()):
+    for kind, host_id, name, value, *amounts in db.execute(_facts(ids)):
         if kind == "inventory":
             inventories[host_id][name] = Inventory(*amounts)
         elif kind == "capability":
@@ -143,24 +177,27 @@ def _warn(host: str, capability: str, value: str) -> None:
 _COLUMNS = tuple(column.name for column in compute_hosts.c)
 
 
-def _hosts(closed: bool | None) -> sa.Select[Any]:
-    is_open = sa.and_(
-        compute_hosts.c.reservable,
-        sa.func.coalesce(host_generations.c.draining, sa.false()).is_(sa.false()),
-        sa.func.coalesce(host_generations.c.abandoned, sa.false()).is_(sa.false()),
-        sa.func.coalesce(host_generations.c.gone, sa.false()).is_(sa.false()),
+_IS_OPEN = sa.and_(
+    compute_hosts.c.reservable,
+    sa.func.coalesce(host_generations.c.draining, sa.false()).is_(sa.false()),
+    sa.func.coalesce(host_generations.c.abandoned, sa.false()).is_(sa.false()),
+    sa.func.coalesce(host_generations.c.gone, sa.false()).is_(sa.false()),
+)
+
+#: A host that was never claimed has no row.
+_GENERATION = sa.func.coalesce(host_generations.c.generation, 0).label("generation")
+
+
+def _hosts(of: sa.ColumnElement[bool]) -> sa.Select[Any]:
+    return (
+        sa.select(compute_hosts, _GENERATION, host_providers.c.digest, host_providers.c.zone)
+        .select_from(
+            compute_hosts.outerjoin(
+                host_generations, host_generations.c.host_id == compute_hosts.c.id
+            ).outerjoin(host_providers, host_providers.c.host_id == compute_hosts.c.id)
+        )
+        .where(of)
     )
-    generation = sa.func.coalesce(host_generations.c.generation, 0).label("generation")
-    every = sa.select(
-        compute_hosts, generation, host_providers.c.digest, host_providers.c.zone
-    ).select_from(
-        compute_hosts.outerjoin(
-            host_generations, host_generations.c.host_id == compute_hosts.c.id
-        ).outerjoin(host_providers, host_providers.c.host_id == compute_hosts.c.id)
-    )
-    if closed is None:
-        return every
-    return every.where(sa.not_(is_open) if closed else is_open)
 
 
 #: The columns of ``domain.hosts.providers.Inventory``, in the order of its fields.
@@ -180,8 +217,10 @@ _WINDOW = "window"
 _EPOCH = datetime.datetime(2020, 1, 1)
 
 
-def _facts() -> sa.CompoundSelect[Any]:
+def _facts(ids: Collection[str] | None) -> sa.CompoundSelect[Any]:
     """A query of facts about hosts: inventories, capabilities, traits and maintenance windows.
+
+    :param ids: the ids of the hosts. None: all hosts.
 
     Inventories and traits are read only for hosts whose resource providers aren't stored. Windows
     that have ended are left out.
@@ -225,7 +264,15 @@ def _facts() -> sa.CompoundSelect[Any]:
         .join(maintenance_windows, maintenance_windows.c.id == window_hosts.c.window_id)
         .where(maintenance_windows.c.end_date > timeutils.utcnow())
     )
-    return sa.union_all(inventories, capabilities, traits, windows)
+    each = (
+        (inventories, host_inventories.c.computehost_id),
+        (capabilities, extra_capabilities.c.computehost_id),
+        (traits, host_traits.c.computehost_id),
+        (windows, window_hosts.c.host_id),
+    )
+    if ids is None:
+        return sa.union_all(*(query for query, _ in each))
+    return sa.union_all(*(query.where(host_id.in_(ids)) for query, host_id in each))
 
 
 def _unread(host_id: sa.Column[str]) -> sa.ColumnElement[bool]:

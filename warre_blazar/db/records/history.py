@@ -12,6 +12,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
+from warre_blazar.db import generations
 from warre_blazar.db.messages import outbox
 from warre_blazar.db.running.leases import ours
 from warre_blazar.db.tables import (
@@ -183,6 +184,7 @@ def delete_leases(db: Session, lease_ids: Collection[str]) -> int:
         reservations.c.lease_id.in_(ids), reservations.c.resource_type == RESOURCE_TYPE
     )
     reservation_ids = list(db.scalars(of_leases))
+    generations.outdate_hosts_of(db, reservations.c.id.in_(reservation_ids))
     for table in (bookings, instance_reservations, allocations):
         db.execute(table.delete().where(table.c.reservation_id.in_(reservation_ids)))
     db.execute(reservations.delete().where(reservations.c.id.in_(reservation_ids)))

@@ -15,7 +15,7 @@ from blazar.status import LeaseStatus
 from oslo_utils import timeutils
 from sqlalchemy.orm import Session
 
-from warre_blazar.db import session
+from warre_blazar.db import generations, session
 from warre_blazar.db.records import changes
 from warre_blazar.db.tables import events, leases, reservations
 from warre_blazar.domain.running import lease_states
@@ -103,6 +103,7 @@ def end_early(db: Session, lease: Lease, end: datetime.datetime) -> None:
     :raises session.LostRace: the lease has changed.
     """
     write_unchanged(db, [lease], end_date=end)
+    _outdate_hosts(db, lease.id)
     move_events(db, lease.id, Span(lease.span.start, end))
 
 
@@ -110,6 +111,11 @@ def set_dates(db: Session, lease_id: str, span: Span) -> None:
     """Write the dates of a lease, whatever they were."""
     dates = {"start_date": span.start, "end_date": span.end}
     db.execute(leases.update().where(leases.c.id == lease_id).values(dates))
+    _outdate_hosts(db, lease_id)
+
+
+def _outdate_hosts(db: Session, lease_id: str) -> None:
+    generations.outdate_hosts_of(db, reservations.c.lease_id == lease_id)
 
 
 def forget_trusts(db: Session, trust_ids: Collection[str]) -> None:
@@ -139,6 +145,7 @@ def reschedule(db: Session, lease: Lease, span: Span) -> None:
     :raises session.LostRace: the lease has changed since it was read.
     """
     write_unchanged(db, [lease], start_date=span.start, end_date=span.end)
+    _outdate_hosts(db, lease.id)
     move_events(db, lease.id, span)
     for reminder in lease.of_type(BEFORE_END_EVENT):
         if reminder.status == lease_states.UNDONE and reminder.time is not None:

@@ -16,6 +16,7 @@ from warre_blazar.domain.booking import quota
 from warre_blazar.domain.booking.quota import Amount
 from warre_blazar.domain.booking.weekly_hours import WeeklyHours
 from warre_blazar.domain.flavors.flavor import Flavor
+from warre_blazar.domain.taken import Taken
 from warre_blazar.domain.timeline import Claim, Span
 from warre_blazar.errors import exceptions
 from warre_blazar.texts import Entry, refusals
@@ -117,7 +118,7 @@ class Limit(Constraint):
     def __init__(
         self,
         most: int,
-        held: Iterable[Claim],
+        held: Taken,
         said: Callable[[int, int], exceptions.WarreError],
         tail: datetime.timedelta = times.NO_TIME,
     ) -> None:
@@ -126,11 +127,11 @@ class Limit(Constraint):
             time, and the number that is asked for.
         :param tail: how long instances also count after the end of a booking.
         """
-        self._most, self._held, self._said, self._tail = most, list(held), said, tail
+        self._most, self._held, self._said, self._tail = most, held, said, tail
 
     @functools.cached_property
     def _levels(self) -> timeline.Levels:
-        return timeline.Levels.left(self._most, self._held, FOREVER)
+        return self._held.left_of(self._most)
 
     def times(self, search: Search) -> Sequence[Times]:
         spans = self._levels.runs(search.count, FOREVER.end)
@@ -140,10 +141,11 @@ class Limit(Constraint):
         return (Times([Span(each.start, each.end - self._tail) for each in room]),)
 
     def most(self, span: Span, limit: int) -> int:
-        return min(limit, self._levels.lowest(span.padded(self._tail)))
+        left = self._most - self._held.peak(span.padded(self._tail))
+        return min(limit, max(left, 0))
 
     def error(self, span: Span, count: int) -> exceptions.WarreError:
-        return self._said(timeline.peak(self._held, span.padded(self._tail)), count)
+        return self._said(self._held.peak(span.padded(self._tail)), count)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -313,7 +315,7 @@ def of_project(flavor: Flavor, booked: Sequence[Claim]) -> list[Constraint]:
     """
     rules: list[Constraint] = []
     if (most := flavor.max_instances_per_project) is not None:
-        rules.append(Limit(most, booked, functools.partial(_too_many, most)))
+        rules.append(Limit(most, Taken(booked), functools.partial(_too_many, most)))
     if flavor.gap_hours is not None:
         near = [with_gap(claim.span, flavor.gap) for claim in booked]
         allowed = (Times(timeline.outside(near, FOREVER)),)
@@ -356,7 +358,7 @@ def with_gap(span: Span, gap: datetime.timedelta) -> Span:
     return Span(start, span.end).padded(gap)
 
 
-def slots(flavor: Flavor, held: Iterable[Claim], cleaning: datetime.timedelta) -> Limit:
+def slots(flavor: Flavor, held: Taken, cleaning: datetime.timedelta) -> Limit:
     """The slots of a flavor.
 
     :param held: the claims of others, with their cleaning time.
@@ -377,7 +379,7 @@ def alone(case: Case, *hosts: Constraint) -> list[Constraint]:
         past(case.now),
         *terms(case),
         *of_project(flavor, ()),
-        slots(flavor, (), times.NO_TIME),
+        slots(flavor, Taken(), times.NO_TIME),
     ]
 
 
@@ -396,4 +398,4 @@ def empty_hosts(rooms: Sequence[int], affinity: bool | None) -> Constraint:
             return exceptions.NoHostMatches(asked, len(rooms))
         return exceptions.HostsExhausted(asked, most, len(rooms), affinity)
 
-    return Limit(most, (), said)
+    return Limit(most, Taken(), said)

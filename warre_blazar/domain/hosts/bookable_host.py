@@ -254,6 +254,24 @@ class BookableHost:
         """
         return Swept(self.asked(request), self.held(window))
 
+    def ever_swept(self, request: PlacementRequest) -> Swept:
+        """What is held at any time that was read, and the room that is left for a request."""
+        swept = self._ever_swept.get(request)
+        if swept is None:
+            if len(self._ever_swept) >= _MOST_SWEPT:
+                self._ever_swept.clear()
+            swept = self._ever_swept[request] = Swept(self.asked(request), self.ever)
+        return swept
+
+    @functools.cached_property
+    def _ever_swept(self) -> dict[PlacementRequest, Swept]:
+        return {}
+
+    @functools.cached_property
+    def ever(self) -> Occupancy:
+        """What is held at any time that was read."""
+        return Occupancy([*self.holdings, *self.closed], _EVER)
+
     def held(self, window: timeline.Span) -> Occupancy:
         """What is held during ``window``. It is kept for later questions."""
         held = self._held.get(window)
@@ -284,10 +302,29 @@ class BookableHost:
             copy.__dict__[name] = self.__dict__[name]
         return copy
 
+    def during(self, window: Span) -> "BookableHost":
+        """A copy of the host with only those holdings that overlap a span."""
+        return self.holding([h for h in self.holdings if h.span.overlaps(window)])
+
+    def copy(self) -> "BookableHost":
+        """A copy that keeps what it is asked by itself, but shares what is folded already.
+
+        Several threads may use the copies of a host at the same time.
+        """
+        _ = self.ever, self._ever_swept, self.has_choices
+        copy = object.__new__(BookableHost)
+        copy.__dict__.update(self.__dict__)
+        return copy
+
     def without(self, reservation_id: str) -> "BookableHost":
         """A copy of the host without the holdings of one reservation."""
         return self.holding([h for h in self.holdings if h.reservation_id != reservation_id])
 
+
+#: A host that is kept for long remembers the room for at most so many requests.
+_MOST_SWEPT = 64
+#: All times.
+_EVER = Span(datetime.datetime.min, datetime.datetime.max)
 
 _COMPUTED = {"providers_in_use", "provider_ids", "_numbers", "tree"}
 

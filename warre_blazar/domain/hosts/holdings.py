@@ -10,13 +10,22 @@ import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from warre_blazar import times
 from warre_blazar.domain import timeline
 from warre_blazar.domain.flavors.request_groups import PlacementRequest
 from warre_blazar.domain.hosts.pools import Cell, Places
 
 #: A time from a start to an end. It isn't a Span, because a tuple is made much faster.
 Run = tuple[datetime.datetime, datetime.datetime]
+
+
+_EPOCH = datetime.datetime(2020, 1, 1)
+_MICROSECOND = datetime.timedelta(microseconds=1)
+
+
+@functools.lru_cache(maxsize=1024)
+def _ticks(moment: datetime.datetime) -> int:
+    """A time as a whole number of microseconds, which can be added up exactly."""
+    return (moment - _EPOCH) // _MICROSECOND
 
 
 #: The number of a change, and how much more is held from then on.
@@ -54,13 +63,39 @@ class RoomQuestion(NamedTuple):
 class HeldColumn:
     """How much of one thing is held of a host, from each of some moments on."""
 
-    def __init__(self, held: Sequence[int]) -> None:
-        self.held = held
+    def __init__(self, held: Sequence[int], moments: "_Moments") -> None:
+        self.held, self._at = held, moments
 
     @functools.cached_property
     def peak(self) -> int:
         """The largest amount that is held."""
         return max(self.held)
+
+    def peak_during(self, during: slice) -> int:
+        """The largest amount that is held at some of the moments, by number."""
+        return max(self.held[during])
+
+    def as_unit(self) -> "tuple[int, HeldColumn]":
+        """A number and a column of which this one has so many times the amount at each moment."""
+        return 1, self
+
+    def held_between(self, first: int, start: int, last: int, end: int) -> int:
+        """The amount times the time for which it is held, added up from one time to another.
+
+        :param first: the number of the last moment until the start.
+        :param start: the start, in microseconds.
+        :param last: the number of the last moment before the end.
+        :param end: the end, in microseconds.
+        """
+        held, sums, ticks = self.held, self._sums, self._at.ticks
+        until = sums[last] + held[last] * (end - ticks[last])
+        return until - sums[first] - held[first] * (start - ticks[first])
+
+    @functools.cached_property
+    def _sums(self) -> list[int]:
+        lengths = itertools.pairwise(self._at.ticks)
+        sums = (n * (end - start) for n, (start, end) in zip(self.held, lengths, strict=False))
+        return list(itertools.accumulate(sums, initial=0))
 
     def at_most(self, limit: int) -> int:
         """The moments from which on no more than ``limit`` is held, as a set of bits.
@@ -99,12 +134,31 @@ class _Multiple(HeldColumn):
     def peak(self) -> int:
         return self._unit * self._of.peak
 
+    def peak_during(self, during: slice) -> int:
+        return self._unit * self._of.peak_during(during)
+
+    def as_unit(self) -> tuple[int, HeldColumn]:
+        unit, base = self._of.as_unit()
+        return self._unit * unit, base
+
     def at_most(self, limit: int) -> int:
         return self._of.at_most(limit // self._unit)
 
     @functools.cached_property
     def levels(self) -> list[int]:
         return [self._unit * level for level in self._of.levels]
+
+
+class _Moments:
+    """The moments at which something changes."""
+
+    def __init__(self, moments: Sequence[datetime.datetime]) -> None:
+        self._moments = moments
+
+    @functools.cached_property
+    def ticks(self) -> list[int]:
+        """The moments in microseconds."""
+        return [(moment - _EPOCH) // _MICROSECOND for moment in self._moments]
 
 
 class Occupancy:
@@ -122,8 +176,6 @@ class Occupancy:
         self.requests: list[PlacementRequest | None] = []
         # By identity. Thousands of holdings share a few request objects.
         numbers: dict[int, int] = {}
-        #: By request, the time for which its instances are held, added up.
-        self.times: list[datetime.timedelta] = []
         # The start of an instance of the request with the number n is the event 2 * n, and its end
         # is the event 2 * n + 1.
         starts: list[tuple[datetime.datetime, int, Places | None]] = []
@@ -136,14 +188,10 @@ class Occupancy:
             if number is None:
                 number = numbers[id(request)] = 2 * len(self.requests)
                 self.requests.append(request)
-                self.times.append(times.NO_TIME)
             start = start if start > first else first
             starts.append((start, number, places))
             if end < last:
                 ends.append((end, number + 1, places))
-            else:
-                end = last
-            self.times[number >> 1] += end - start
         # At each moment, what ends comes before what starts.
         events = [*ends, *starts]
         events.sort(key=operator.itemgetter(0))
@@ -157,9 +205,9 @@ class Occupancy:
                 self._positions.append(position)
                 self.moments.append(moment)
         self._positions.append(len(events))
-        self.length = last - first
         #: The moments and the end of the span.
         self._edges = [*self.moments, last]
+        self._at = _Moments(self.moments)
         self._columns: dict[tuple[int, ...], HeldColumn] = {}
         self._of_classes: dict[str, HeldColumn] = {}
 
@@ -186,6 +234,11 @@ class Occupancy:
             for of_cell, change in changes:
                 of_cell.append((position, change))
         return found
+
+    @property
+    def ticks(self) -> list[int]:
+        """The moments in microseconds."""
+        return self._at.ticks
 
     @functools.cached_property
     def times_of_changes(self) -> list[datetime.datetime]:
@@ -241,11 +294,11 @@ class Occupancy:
         if unit > 1:
             return _Multiple(unit, self._column(tuple([amount // unit for amount in amounts])))
         if not unit:
-            return HeldColumn([0] * len(self._positions))
+            return HeldColumn([0] * len(self._positions), self._at)
         changes = [change for amount in amounts for change in (amount, -amount)]
         each = map(changes.__getitem__, self._events)
         levels = list(itertools.accumulate(each, initial=0))
-        return HeldColumn([levels[position] for position in self._positions])
+        return HeldColumn([levels[position] for position in self._positions], self._at)
 
 
 class Remainder:
@@ -320,7 +373,7 @@ class Swept:
             peaks = [column.peak for column in self._columns]
         else:
             during = self.during(window)
-            peaks = [max(column.held[during]) for column in self._columns]
+            peaks = [column.peak_during(during) for column in self._columns]
         return self._fitting([[peak] for peak in peaks])[0]
 
     def _fitting(self, held: Sequence[Sequence[int]]) -> list[int]:
@@ -336,23 +389,38 @@ class Swept:
         least = map(min, *fits) if len(fits) > 1 else fits[0]
         return [0 if whole or n < 0 else n for n, whole in zip(least, wholes, strict=True)]
 
-    def fullness(self) -> float:
-        """Which share of the host is held during the span, from 0.0 to 1.0.
+    def fullness(self, part: timeline.Span) -> float:
+        """Which share of the host is held during a part of the span, from 0.0 to 1.0.
 
         It is the mean over the time, of the resource class whose mean is largest. It is rounded, so
         that hosts that are equally full compare as equal.
         """
-        asked, held, largest = self._asked, self._held, 0.0
-        shares = [time / held.length for time in held.times]
-        taken = list(zip(held.requests, shares, strict=True))
-        for capacity, cls in zip(asked.capacities, asked.request.amounts, strict=True):
-            if capacity > 0:
-                share = 0.0
-                for request, time in taken:
-                    amount = capacity if request is None else request.amounts.get(cls, 0)
-                    share += amount / capacity * time
-                largest = max(largest, share)
+        start, end, ticks = _ticks(part.start), _ticks(part.end), self._held.ticks
+        first = bisect.bisect_right(ticks, start) - 1
+        last = bisect.bisect_left(ticks, end) - 1
+        whole = self._columns[-1]
+        wholes = whole.held_between(first, start, last, end) if whole.peak else 0
+        largest = 0.0
+        for capacity, unit, column in self._fullest:
+            held = unit * column.held_between(first, start, last, end)
+            largest = max(largest, (held + capacity * wholes) / (capacity * (end - start)))
         return round(largest, 6)
+
+    @functools.cached_property
+    def _fullest(self) -> list[tuple[int, int, HeldColumn]]:
+        """The classes that decide how full the host is: capacity, number, and column.
+
+        So many times the amounts of the column are held of the class. Of classes with the same
+        column, only the one of which the largest share is held decides.
+        """
+        found: dict[int, tuple[int, int, HeldColumn]] = {}
+        for capacity, column in zip(self._asked.capacities, self._columns, strict=False):
+            if capacity > 0:
+                unit, base = column.as_unit()
+                before = found.get(id(base))
+                if before is None or unit * before[0] > before[1] * capacity:
+                    found[id(base)] = capacity, unit, base
+        return list(found.values())
 
 
 _NOTHING = Occupancy((), timeline.Span(datetime.datetime.min, datetime.datetime.max))

@@ -150,17 +150,18 @@ class _Choosing:
 
     def __init__(self, hosts: Sequence[BookableHost], wanted: Wanted) -> None:
         self._wanted = wanted
-        # The room and the fullness of a host both come from one sweep over its holdings.
-        near = around(wanted.window)
-        self._swept = {host.id: host.swept(wanted.request, near) for host in hosts}
+        # The room and the fullness of a host both come from what was folded once for all times.
+        near, request = around(wanted.window), wanted.request
+        self._swept = {host.id: host.ever_swept(request) for host in hosts}
         swept, first = self._swept, 1 if wanted.packing.spread else -1
-        self._order = sorted(hosts, key=lambda h: (first * swept[h.id].fullness(), h.name, h.id))
+        full = {host_id: first * of_host.fullness(near) for host_id, of_host in swept.items()}
+        self._order = sorted(hosts, key=lambda h: (full[h.id], h.name, h.id))
 
     def _room(self, host: BookableHost) -> int:
         wanted = self._wanted
         room = self._swept[host.id].room(wanted.window)
         if wanted.also and wanted.also != wanted.window:
-            room = min(room, host.swept(wanted.request, wanted.also).room())
+            room = min(room, self._swept[host.id].room(wanted.also))
         room = min(room, wanted.count)
         if room and host.is_contested(wanted.request):
             kept = wanted.kept.get(host.id, NOTHING_KEPT)

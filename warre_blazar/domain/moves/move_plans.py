@@ -120,7 +120,10 @@ class MovableHosts:
         order = self._orders.get(request)
         if order is None:
             assert self.horizon is not None
-            full = {h.id: h.swept(request, self.horizon).fullness() for h in self.hosts.values()}
+            full = {
+                h.id: h.swept(request, self.horizon).fullness(self.horizon)
+                for h in self.hosts.values()
+            }
             hosts = sorted(self.hosts.values(), key=lambda h: (-full[h.id], h.name, h.id))
             order = self._orders[request] = [host.id for host in hosts]
         return order

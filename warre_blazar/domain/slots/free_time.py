@@ -19,6 +19,7 @@ from warre_blazar.domain.hosts.bookable_host import BookableHost
 from warre_blazar.domain.hosts.host_devices import NOTHING_KEPT, Kept, places_of
 from warre_blazar.domain.hosts.shared_room import HostGroup
 from warre_blazar.domain.moves.room_by_moves import RoomByMoves
+from warre_blazar.domain.taken import Taken
 from warre_blazar.domain.timeline import Claim, Span
 from warre_blazar.errors import exceptions
 
@@ -91,8 +92,8 @@ class Supply:
 
     #: Reservable hosts, with what is booked on them. Hosts that match no flavor may be left out.
     hosts: Sequence[BookableHost]
-    #: The claims on slots: by the flavor's id, and by the reservation's id in Blazar's table.
-    claims: Mapping[str, Mapping[str, Sequence[Claim]]]
+    #: What others have taken of slots, by the flavor's id.
+    taken: Mapping[str, Taken]
     #: The times at which maintenance windows close flavors, by the flavor's id.
     closed: Mapping[str, Sequence[Span]]
     #: What the project has booked of flavors with terms that depend on it: by the flavor's id, and
@@ -334,21 +335,17 @@ class FreeTime:
             *self._of_project(),
             *self._handle,
             *([self._quota] if self._quota else []),
-            constraints.slots(flavor, self._others(supply.claims), question.cleaning),
+            constraints.slots(flavor, supply.taken.get(flavor.id, Taken()), question.cleaning),
             self._hosts,
         ]
 
     def _of_project(self) -> list[Constraint]:
         if not self._flavor.has_project_terms:
             return []
-        return constraints.of_project(self._flavor, self._others(self._supply.booked))
-
-    def _others(self, claims: Mapping[str, Mapping[str, Sequence[Claim]]]) -> list[Claim]:
-        """The claims of other reservations of the flavor."""
         own_id = self._own.reservation.reservation_id if self._own else None
-        by_reservation = claims.get(self._flavor.id, {})
+        by_reservation = self._supply.booked.get(self._flavor.id, {})
         others = (held for owner, held in by_reservation.items() if owner != own_id)
-        return list(itertools.chain.from_iterable(others))
+        return constraints.of_project(self._flavor, list(itertools.chain.from_iterable(others)))
 
     def find(
         self,

@@ -147,10 +147,10 @@ def _move(change: ProposedChange, quota: Quota | None) -> None:
         outcome = change_decision.decide(db, reservation, change, quota)
         for refusal in outcome.refusals:
             raise refusal
-        promises.make(db, reservation, outcome.span)
         place = outcome.place
         if place is None:
             # The reservation already holds all that it needs.
+            promises.make(db, reservation, outcome.span)
             if change.count < reservation.instance_count:
                 kept = placing.kept(outcome.held, {}, change.count)
                 relocation.claim(db, change_decision.flavor_of(db, reservation))
@@ -159,6 +159,7 @@ def _move(change: ProposedChange, quota: Quota | None) -> None:
         if outcome.generation is not None:
             generations.increase_project(db, reservation.project_id, outcome.generation)
         relocation.claim(db, place.flavor, place.hosts, place.placed_again)
+        promises.make(db, reservation, outcome.span)
         _write_place(db, reservation, place.chosen, change.conditions.user_id, place.places)
         place.settle_moved(db, change.conditions)
 

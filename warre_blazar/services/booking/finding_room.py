@@ -2,7 +2,6 @@
 
 import dataclasses
 import functools
-import itertools
 from collections.abc import Mapping, Sequence
 
 from sqlalchemy.orm import Session
@@ -12,7 +11,6 @@ from warre_blazar.db.hosts import allocations
 from warre_blazar.domain import timeline
 from warre_blazar.domain.booking import constraints
 from warre_blazar.domain.booking.booking_rules import BookingConditions
-from warre_blazar.domain.booking.constraints import Limit
 from warre_blazar.domain.booking.reservation import Reservation
 from warre_blazar.domain.flavors.flavor import Flavor, Shape
 from warre_blazar.domain.hosts import placing
@@ -126,16 +124,16 @@ class Room:
         is_held = self._own is not None and not (present and present.at_once)
         self._held_window = self._own.span.padded(cleaning) if self._own and is_held else None
         staying = present.hosts if present and present.stays else ()
-        booked = allocations.booked_hosts(
+        booked = allocations.matching_hosts(
             db,
             flavor.id,
             lambda host: host.id in staying or host.matches(need.shape, need.project_id),
-            placing.around(self._window).hull(self._held_window or self._window),
             cleaning,
             conditions.device_rules,
-            [need.shape.request],
+            self._own.reservation_id if self._own else None,
         )
-        self._claims = booked.claims
+        #: The flavor's slots. Those of the reservation that is to change don't count as taken.
+        self._slots = constraints.slots(flavor, booked.taken, cleaning)
         self._matching = booked.hosts
         #: The ids of the reservable hosts about whose providers nothing is stored.
         self.unread = booked.unread
@@ -214,7 +212,9 @@ class Room:
     def _candidates(self) -> list[BookableHost]:
         if self._own is None:
             return self._matching
-        return [host.without(self._own.reservation_id) for host in self._matching]
+        own = self._own.reservation_id
+        held = self._present.hosts if self._present else ()
+        return [host.without(own) if host.id in held else host for host in self._matching]
 
     def _choose(self, count: int) -> placing.Choice:
         return placing.Choice(self._candidates(), self._wanted(count))
@@ -248,11 +248,3 @@ class Room:
         if self._own and self._held_window and count > self._own.instance_count:
             spans.append(self._own.span)
         return [refusal for span in spans if (refusal := self._slots.refusal(span, count))][:1]
-
-    @functools.cached_property
-    def _slots(self) -> Limit:
-        """The flavor's slots. Those of the reservation that is to change don't count as taken."""
-        own_id = self._own.reservation_id if self._own else None
-        others = (held for owner, held in self._claims.items() if owner != own_id)
-        claims = itertools.chain.from_iterable(others)
-        return constraints.slots(self._flavor, claims, self._conditions.cleaning)

@@ -12,7 +12,6 @@ from warre_blazar.db.hosts import allocations
 from warre_blazar.db.moves import movables
 from warre_blazar.db.moves.movables import Unbegun
 from warre_blazar.domain.booking.booking_rules import BookingConditions
-from warre_blazar.domain.flavors.devices import Rules
 from warre_blazar.domain.flavors.flavor import Flavor, Shape
 from warre_blazar.domain.hosts.bookable_host import BookableHost
 from warre_blazar.domain.hosts.placing import Wanted
@@ -21,7 +20,7 @@ from warre_blazar.domain.moves.must_move import Movable
 from warre_blazar.domain.moves.room_by_moves import RoomByMoves
 from warre_blazar.domain.running import lease_states
 from warre_blazar.domain.running.lease import LeaseRow
-from warre_blazar.domain.timeline import Claim, Span
+from warre_blazar.domain.timeline import Span
 
 _END_OF_TIME = datetime.datetime(9000, 1, 1)
 
@@ -111,16 +110,6 @@ def room(
     :param own: as in ``find``.
     """
     return _site(db, reservable, moves, own).room
-
-
-def everything(
-    db: Session, cleaning: datetime.timedelta, device_rules: Rules
-) -> tuple[list[BookableHost], Mapping[str, Mapping[str, list[Claim]]]]:
-    """All reservable hosts and the claims on all flavors, from now on, as ``room`` needs them.
-
-    The results are those of ``allocations.all_reservable_with_claims``.
-    """
-    return allocations.all_reservable_with_claims(db, _from_now_on(), cleaning, device_rules)
 
 
 def _from_now_on() -> Span:

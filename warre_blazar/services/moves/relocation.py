@@ -314,14 +314,12 @@ def _elsewhere(
     if not case.to_leave or not windows:
         return _Place([], {})
     first, last = windows[0], windows[-1]
-    booked = allocations.booked_hosts(
+    booked = allocations.matching_hosts(
         db,
         reservation.flavor_id,
         lambda host: host.matches(reservation.shape, reservation.project_id),
-        placing.around(first).hull(last),
         conditions.cleaning,
         conditions.device_rules,
-        [reservation.shape.request],
     )
     # If the affinity is false, each instance needs a host of its own. So all present hosts are
     # avoided.

@@ -7,7 +7,7 @@ from sqlalchemy.orm import Session
 from warre_blazar import times
 from warre_blazar.db import maintenance, session
 from warre_blazar.db.booking import booking_terms
-from warre_blazar.db.hosts import allocations, reservable_hosts
+from warre_blazar.db.hosts import allocations, kept_hosts, reservable_hosts
 from warre_blazar.domain.booking import constraints
 from warre_blazar.domain.booking.constraints import Constraint
 from warre_blazar.domain.flavors import capacity
@@ -30,20 +30,17 @@ def of_flavor(db: Session, flavor: Flavor, question: Question, span: Span) -> Su
     own = question.own
     shape = own.reservation.shape if own else flavor.shape
     staying = (own.staying if own else None) or ()
-    # A reservation that is to change needs its devices at its present time too.
-    near = span.hull(own.reservation.span) if own else span
-    booked = allocations.booked_hosts(
+    booked = allocations.matching_hosts(
         db,
         flavor.id,
         lambda host: host.id in staying or host.matches(shape, question.project_id),
-        near.padded(question.cleaning),
         question.cleaning,
         question.device_rules,
-        [shape.request],
+        _own(question),
     )
     return Supply(
         booked.hosts,
-        {flavor.id: booked.claims},
+        {flavor.id: booked.taken},
         {flavor.id: maintenance.closing(db, flavor.id, span)},
         _booked(db, [flavor], question, span),
         unread=booked.unread,
@@ -74,12 +71,10 @@ def of_flavors(db: Session, offered: Sequence[Flavor], question: Question, span:
     """
     if question.moves:
         return _with_vacating(db, offered, question, span)
-    found, claims = allocations.all_reservable_with_claims(
-        db, span.padded(question.cleaning), question.cleaning, question.device_rules
-    )
+    found, taken = _everything(db, question)
     return Supply(
         found,
-        claims,
+        taken,
         maintenance.closing_each(db, span),
         _booked(db, offered, question, span),
         unread=_unread(found),
@@ -90,14 +85,13 @@ def _with_vacating(
     db: Session, offered: Sequence[Flavor], question: Question, span: Span
 ) -> Supply:
     """The same as ``of_flavors``, if other reservations may be placed again."""
-    found, claims = making_room.everything(db, question.cleaning, question.device_rules)
-    own = question.own.reservation.reservation_id if question.own else None
+    found, taken = _everything(db, question)
     return Supply(
         found,
-        claims,
+        taken,
         maintenance.closing_each(db, span),
         _booked(db, offered, question, span),
-        making_room.room(db, found, question.moves, own),
+        making_room.room(db, found, question.moves, _own(question)),
         unread=_unread(found),
     )
 
@@ -111,6 +105,22 @@ def read_everything_empty() -> Supply:
     """The same, in a transaction of its own."""
     with session.reader() as db:
         return everything_empty(db)
+
+
+def _everything(db: Session, question: Question) -> kept_hosts.BookedHosts:
+    """All reservable hosts, and what others have taken of the slots of all flavors."""
+    return kept_hosts.read(
+        db,
+        question.cleaning,
+        question.device_rules,
+        flavor_ids=None,
+        without=_own(question),
+    )
+
+
+def _own(question: Question) -> str | None:
+    """The id of the reservation that is to change."""
+    return question.own.reservation.reservation_id if question.own else None
 
 
 def no_host_matches(

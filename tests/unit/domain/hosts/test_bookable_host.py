@@ -171,7 +171,9 @@ def test_when_empty_is_the_room_beside_nothing(hosts, wanted, window):
 def test_fullness_is_the_share_held_on_average(hosts, wanted, window):
     for one in hosts:
         swept = one.swept(wanted.request, window)
-        assert swept.fullness() == pytest.approx(fullness(one, wanted.request, window), abs=2e-6)
+        assert swept.fullness(window) == pytest.approx(
+            fullness(one, wanted.request, window), abs=2e-6
+        )
 
 
 @given(many_hosts(), shapes, windows, windows)

@@ -16,6 +16,7 @@ from warre_blazar.domain.hosts.holdings import Holding
 from warre_blazar.domain.hosts.providers import Inventory
 from warre_blazar.domain.slots.free_time import NOTHING, FreeTime, Question, Supply
 from warre_blazar.domain.slots.offers import OfferSearch
+from warre_blazar.domain.taken import Taken
 from warre_blazar.domain.timeline import Claim, Span
 
 NOW = datetime.datetime(2100, 1, 1)
@@ -131,7 +132,7 @@ def search(world: World, **changes: Any) -> tuple[OfferSearch, FreeTime]:
         max_instances_per_project=world.most,
     )
     hosts = []
-    claims = {}
+    claims = []
     for number, room in enumerate(world.hosts):
         inventories = {c: Inventory(room) for c in ("VCPU", "MEMORY_MB", "DISK_GB")}
         held = [
@@ -142,10 +143,10 @@ def search(world: World, **changes: Any) -> tuple[OfferSearch, FreeTime]:
         hosts.append(
             BookableHost(str(number), f"h{number}", None, {}, inventories, frozenset(), held)
         )
-    for n, (when, _, ours) in enumerate(world.taken):
+    for when, _, ours in world.taken:
         if ours:
-            claims[str(n)] = [Claim(span(*when), 1)]
-    supply = Supply(hosts, {"f": claims}, {"f": [span(*when) for when in world.closed]})
+            claims.append(Claim(span(*when), 1))
+    supply = Supply(hosts, {"f": Taken(claims)}, {"f": [span(*when) for when in world.closed]})
     question = Question(
         flavor="f",
         project_id="p",

@@ -1,0 +1,251 @@
+"""Keeps what is booked on each host, so that only what has changed is read again.
+
+A process keeps each host, with all that is booked on it, by the host's generation. A reading asks
+for the generations of all hosts in one statement. It reads those hosts again whose generation has
+changed, and uses the others as they are kept. Whoever changes a host changes its generation in the
+same transaction (``generations``), so the result is the same as if everything had been read.
+
+The generations are read first. So a host is never older than its generation.
+"""
+
+import datetime
+import random
+import threading
+import time
+import weakref
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from typing import Any, NamedTuple
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Session
+
+from warre_blazar import times
+from warre_blazar.db import session
+from warre_blazar.db.booking.claims import Claims
+from warre_blazar.db.hosts import reservable_hosts
+from warre_blazar.db.hosts.readings import Reading
+from warre_blazar.db.hosts.reservable_hosts import Version
+from warre_blazar.db.tables import allocations
+from warre_blazar.domain.flavors.devices import NO_DEVICES, Rules
+from warre_blazar.domain.hosts.bookable_host import BookableHost
+from warre_blazar.domain.taken import Taken
+from warre_blazar.domain.timeline import Claim, Span
+
+#: A process keeps the hosts of at most this many instances. Other hosts are read each time.
+MOST_INSTANCES = 500_000
+
+#: Since when times are counted.
+_SINCE = Span(datetime.datetime(2020, 1, 1), datetime.datetime.max)
+
+
+class BookedHosts(NamedTuple):
+    """The hosts that can be booked, with all that is booked on them, and claims on slots."""
+
+    #: The caller may ask them anything, as they aren't shared with other threads.
+    hosts: Sequence[BookableHost]
+    #: What is taken of the slots of flavors, by flavor id.
+    taken: Mapping[str, Taken]
+
+
+class _Kept(NamedTuple):
+    """A host as it was read."""
+
+    generation: int
+    host: BookableHost
+    #: By the reservation's id: the id of its flavor, and its claims on the flavor's slots.
+    claims: Mapping[str, tuple[str, Sequence[Claim]]]
+    #: When it is read again all the same, by the monotonic clock.
+    until: float
+
+
+def read(
+    db: Session,
+    cleaning: datetime.timedelta = times.NO_TIME,
+    device_rules: Rules = NO_DEVICES,
+    *,
+    flavor_ids: Collection[str] | None = (),
+    without: str | None = None,
+) -> BookedHosts:
+    """The hosts that can be booked, with all that is booked on them.
+
+    :param cleaning: the time for which each reservation keeps its hosts and slots after its end.
+    :param device_rules: how devices of Blazar's own reservations (``flavor:instance``) are counted.
+    :param flavor_ids: the flavors whose slots are read. None: all flavors.
+    :param without: the id of a reservation whose claims on slots are left out. What it holds of the
+        hosts isn't.
+    """
+    store = _store(db, cleaning, device_rules)
+    versions = reservable_hosts.versions(db)
+    found = store.known(versions)
+    if missing := versions.keys() - found.keys():
+        found |= _read(db, missing, len(versions), cleaning, device_rules)
+    # A transaction that writes may be rolled back. Another one may then give its generations to
+    # other rows. So such a transaction keeps nothing.
+    unkept = missing if session.is_writing() else set()
+    taken = store.replace(found, unkept, flavor_ids, without)
+    is_open = [i for i, version in versions.items() if version.is_open and i in found]
+    return BookedHosts([found[i].host.copy() for i in is_open], taken)
+
+
+def forget() -> None:
+    """Forget all that is kept."""
+    _stores.clear()
+
+
+def _read(
+    db: Session,
+    ids: Collection[str],
+    number: int,
+    cleaning: datetime.timedelta,
+    device_rules: Rules,
+) -> dict[str, _Kept]:
+    """Read hosts with all that is booked on them.
+
+    :param number: how many hosts there are.
+    """
+    # If at least half of them are read, a query with so many ids would cost more than reading all.
+    among = list(ids) if len(ids) < number / 2 else None
+    if among is None:
+        empty = reservable_hosts.empty(db, closed=None)
+    else:
+        empty = reservable_hosts.of_ids(db, among)
+    hosts = [host for host in empty if host.id in ids]
+    reading = Reading(hosts, Claims(_SINCE, cleaning), device_rules)
+    query = reading.query(sa.true(), None)
+    if among is not None:
+        query = query.where(allocations.c.compute_host_id.in_(among))
+    rows = db.execute(query).all()
+    held, claims = reading.rows(rows)
+    flavor_of = {i: flavor_id for flavor_id, each in claims.items() for i in each}
+    found = {}
+    for host in hosts:
+        booked = host.holding(held[host.id])
+        ids_there = {holding.reservation_id for holding in booked.holdings}
+        of_host = {i: (flavor_of[i], claims[flavor_of[i]][i]) for i in ids_there if i in flavor_of}
+        until = time.monotonic() + times.HOST_KEPT_FOR * random.uniform(0.5, 1)  # noqa: S311
+        found[host.id] = _Kept(host.generation, booked, of_host, until)
+    return found
+
+
+class _Slots:
+    """The claims on the slots of one flavor."""
+
+    def __init__(self) -> None:
+        self.taken = Taken()
+        #: By the reservation's id: its claims, and on how many hosts it is.
+        self._claims: dict[str, tuple[Sequence[Claim], int]] = {}
+
+    def of(self, reservation_id: str) -> Sequence[Claim]:
+        return self._claims.get(reservation_id, ((), 0))[0]
+
+    def add(self, reservation_id: str, claims: Sequence[Claim]) -> None:
+        """Add the claims of a reservation, because of one of its hosts."""
+        before, hosts = self._claims.get(reservation_id, ((), 0))
+        self._claims[reservation_id] = claims, hosts + 1
+        self._change(before, claims)
+
+    def remove(self, reservation_id: str) -> None:
+        """Remove one host of a reservation, and its claims if it has no other host."""
+        claims, hosts = self._claims.pop(reservation_id)
+        if hosts > 1:
+            self._claims[reservation_id] = claims, hosts - 1
+        else:
+            self._change(claims, ())
+
+    def _change(self, before: Sequence[Claim], after: Sequence[Claim]) -> None:
+        if before != after:
+            _remove(self.taken, before)
+            for claim in after:
+                self.taken.add(claim)
+
+
+def _remove(taken: Taken, claims: Iterable[Claim]) -> None:
+    for claim in claims:
+        taken.add(Claim(claim.span, -claim.amount))
+
+
+class _Store:
+    """What is kept of one database."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._hosts: dict[str, _Kept] = {}
+        self._slots: dict[str, _Slots] = defaultdict(_Slots)
+        self._instances = 0
+
+    def known(self, versions: Mapping[str, Version]) -> dict[str, _Kept]:
+        """The hosts that are as they are kept, by their ids."""
+        now, hosts = time.monotonic(), self._hosts
+        return {
+            i: kept
+            for i, (generation, _) in versions.items()
+            if (kept := hosts.get(i)) and kept.generation == generation and now < kept.until
+        }
+
+    def replace(
+        self,
+        found: Mapping[str, _Kept],
+        unkept: Set[str],
+        flavor_ids: Collection[str] | None,
+        without: str | None,
+    ) -> dict[str, Taken]:
+        """Keep the hosts that were found, and return what they take of the slots of flavors.
+
+        Meanwhile another thread may have replaced hosts, even by older ones. So everything that
+        was found is kept before the slots are read.
+
+        :param unkept: the ids of hosts that aren't kept afterwards.
+
+        The other parameters are those of ``read``.
+        """
+        with self._lock:
+            for host_id in self._hosts.keys() - found.keys():
+                self._put(host_id, None)
+            changed = {i: kept for i, kept in found.items() if self._hosts.get(i) is not kept}
+            for host_id, kept in changed.items():
+                self._put(host_id, kept)
+            ids = list(self._slots) if flavor_ids is None else flavor_ids
+            taken = {flavor_id: self._taken(flavor_id, without) for flavor_id in ids}
+            for host_id in unkept & self._hosts.keys():
+                self._put(host_id, None)
+            for host_id in changed.keys() & self._hosts.keys():
+                if self._instances > MOST_INSTANCES:
+                    self._put(host_id, None)
+            return taken
+
+    def _taken(self, flavor_id: str, without: str | None) -> Taken:
+        slots = self._slots.get(flavor_id)
+        if slots is None:
+            return Taken()
+        taken = slots.taken.copy()
+        if without is not None:
+            _remove(taken, slots.of(without))
+        return taken
+
+    def _put(self, host_id: str, kept: _Kept | None) -> None:
+        """Keep a host in place of what was kept of it. None: keep nothing of it any more."""
+        before = self._hosts.pop(host_id, None)
+        old, new = (each.claims if each else {} for each in (before, kept))
+        for number, each in ((-1, before), (1, kept)):
+            self._instances += number * len(each.host.holdings) if each else 0
+        if kept:
+            self._hosts[host_id] = kept
+        # Most reservations are as they were.
+        for reservation_id in old.keys() | new.keys():
+            was, now = old.get(reservation_id), new.get(reservation_id)
+            if was != now:
+                if now:
+                    self._slots[now[0]].add(reservation_id, now[1])
+                if was:
+                    self._slots[was[0]].remove(reservation_id)
+
+
+#: By the database, and by what is read of it.
+_stores: "weakref.WeakKeyDictionary[Any, dict[Any, _Store]]" = weakref.WeakKeyDictionary()
+
+
+def _store(db: Session, cleaning: datetime.timedelta, device_rules: Rules) -> _Store:
+    of_database = _stores.setdefault(db.get_bind(), {})
+    # The rules have no hash, but a process has the same ones as long as it runs.
+    return of_database.setdefault((cleaning, repr(device_rules)), _Store())
