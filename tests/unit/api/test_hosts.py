@@ -7,8 +7,8 @@ from tests.functional.db import world
 from tests.unit.api import things
 from tests.unit.api.people import Person, refusal
 from tests.unit.api.site import NOW, Site
-from warre_blazar.db import session
-from warre_blazar.db.tables import compute_hosts, host_generations
+from warre_blazar.db import generations, session
+from warre_blazar.db.tables import compute_hosts
 from warre_blazar.domain.audit.differences import Difference, DifferenceKind
 from warre_blazar.domain.hosts.host_marks import Drain
 from warre_blazar.services.audit import looking
@@ -79,8 +79,7 @@ def test_failed_host(admin: Person, column: str, state: str):
         if column == "reservable":
             db.execute(sa.update(compute_hosts).values(reservable=False))
         else:
-            values = {"host_id": host["id"], "generation": 1, "abandoned": True}
-            db.execute(sa.insert(host_generations).values(**values))
+            generations.outdate_host(db, host["id"], abandoned=True)
     (host,) = listed(admin)
     assert host["state"] == state
 

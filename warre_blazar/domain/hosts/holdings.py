@@ -10,6 +10,7 @@ import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from warre_blazar import times
 from warre_blazar.domain import timeline
 from warre_blazar.domain.flavors.request_groups import PlacementRequest
 from warre_blazar.domain.hosts.pools import Cell, Places
@@ -19,7 +20,7 @@ Run = tuple[datetime.datetime, datetime.datetime]
 
 
 _EPOCH = datetime.datetime(2020, 1, 1)
-_MICROSECOND = datetime.timedelta(microseconds=1)
+_MICROSECOND = times.SECOND // 10**6
 
 
 @functools.lru_cache(maxsize=1024)
