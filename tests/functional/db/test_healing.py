@@ -578,10 +578,7 @@ def test_running_reservation_is_extended_on_a_host_that_no_longer_matches(
     flavor = world.add_flavor(slots=9, properties='["==", "$gpu", "yes"]')
     lease = world.book(world.request(flavor, hours(1, 3), 2))
     world.begin(lease)
-    with database.begin() as connection:
-        connection.execute(
-            sa.text("UPDATE computehost_extra_capabilities SET capability_value='no'")
-        )
+    world.write_by_hand(sa.text("UPDATE computehost_extra_capabilities SET capability_value='no'"))
     world.move(lease, hours(1, 4))
     assert hosts_of(lease) == {a: 2}
     with pytest.raises(exceptions.NoHostMatches):
@@ -602,9 +599,12 @@ def test_unbegun_reservation_leaves_a_host_that_no_longer_matches(
     lease = world.book(world.request(flavor, hours(1, 3)))
     assert hosts_of(lease) == {a: 1}
     read = tables.host_providers
-    with database.begin() as connection:
-        for host_id, zone in ((a, "two"), (b, "one")):
-            connection.execute(read.update().where(read.c.host_id == host_id).values(zone=zone))
+    world.write_by_hand(
+        *(
+            read.update().where(read.c.host_id == host_id).values(zone=zone)
+            for host_id, zone in ((a, "two"), (b, "one"))
+        )
+    )
     world.move(lease, hours(1, 4))
     assert hosts_of(lease) == {b: 1}
 

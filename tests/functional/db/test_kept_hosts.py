@@ -85,7 +85,7 @@ def test_nothing_of_a_transaction_that_is_rolled_back_is_kept(flavor, host_ids):
         world.outdate_hosts(db)
         assert sum(len(host.holdings) for host in kept_hosts.read(db).hosts) == 0
     # The same generations as those that were rolled back, with something else.
-    db_api.lease_update(lease.id, {"end_date": world.hours(1, 2).end})
+    world.write_lease(lease.id, {"end_date": world.hours(1, 2).end})
     assert (room(flavor, world.hours(1, 2)), room(flavor, world.hours(2, 3))) == (8, 12)
 
 

@@ -192,6 +192,7 @@ def test_series_counts_as_one_message(flavor: Flavor, sent: Send, database: sa.E
     assert given_up(database) == []
 
 
+@pytest.mark.uncompared
 def test_batch_asks_for_each_person_once_and_connects_once(
     cloud: Cloud, flavor: Flavor, database: sa.Engine, conf: Any
 ):

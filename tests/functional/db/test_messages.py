@@ -439,11 +439,10 @@ def test_message_says_how_far_the_reservation_can_be_extended(
 
 
 def test_message_about_the_start_has_the_command_that_boots_a_server(
-    cloud: Cloud, sent: Callable[..., list[Message]], database: sa.Engine
+    cloud: Cloud, sent: Callable[..., list[Message]]
 ):
     lease = book(cloud)
-    with database.begin() as connection:
-        connection.execute(sa.update(tables.host_providers).values(zone="az1"))
+    world.write_by_hand(sa.update(tables.host_providers).values(zone="az1"))
     Manager().run(SPAN.start)
     started = next(m for m in sent(SPAN.start) if m.event == "started")
     nova_flavor = lease.reservation_id.replace("-", "")

@@ -226,6 +226,14 @@ def outdate_hosts(db: Session) -> None:
     generations.outdate(db, db.scalars(sa.select(tables.compute_hosts.c.id)).all())
 
 
+def write_by_hand(*statements: sa.Executable) -> None:
+    """Write rows of hosts by SQL statements, and change the generations of all hosts."""
+    with session.writer() as db:
+        for statement in statements:
+            db.execute(statement)
+        outdate_hosts(db)
+
+
 def write_lease(lease_id: str, values: dict[str, Any]) -> None:
     """Write values to a lease's row, whatever Blazar or this package would say to them."""
     with session.writer() as db:
