@@ -9,12 +9,13 @@ The generations are read first. So a host is never older than its generation.
 """
 
 import datetime
+import itertools
 import random
 import threading
 import time
 import weakref
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
@@ -34,6 +35,10 @@ from warre_blazar.domain.timeline import Claim, Span
 
 #: A process keeps the hosts of at most this many instances. Other hosts are read each time.
 MOST_INSTANCES = 500_000
+
+#: After more changes than this, the slots of a flavor are added up anew. The first reading of many
+#: hosts would take seconds if it changed them claim by claim.
+_MOST_CHANGES = 100
 
 #: Since when times are counted.
 _SINCE = Span(datetime.datetime(2020, 1, 1), datetime.datetime.max)
@@ -132,9 +137,21 @@ class _Slots:
     """The claims on the slots of one flavor."""
 
     def __init__(self) -> None:
-        self.taken = Taken()
+        self._taken = Taken()
+        #: What isn't in ``_taken`` yet. None: it is added up anew.
+        self._changes: list[Claim] | None = []
         #: By the reservation's id: its claims, and on how many hosts it is.
         self._claims: dict[str, tuple[Sequence[Claim], int]] = {}
+
+    @property
+    def taken(self) -> Taken:
+        if self._changes is None:
+            each = (claims for claims, _ in self._claims.values())
+            self._taken = Taken(itertools.chain.from_iterable(each))
+        for change in self._changes or ():
+            self._taken.add(change)
+        self._changes = []
+        return self._taken
 
     def of(self, reservation_id: str) -> Sequence[Claim]:
         return self._claims.get(reservation_id, ((), 0))[0]
@@ -154,15 +171,16 @@ class _Slots:
             self._change(claims, ())
 
     def _change(self, before: Sequence[Claim], after: Sequence[Claim]) -> None:
-        if before != after:
-            _remove(self.taken, before)
-            for claim in after:
-                self.taken.add(claim)
+        if before == after or self._changes is None:
+            return
+        self._changes += [*_removed(before), *after]
+        if len(self._changes) > _MOST_CHANGES:
+            self._changes = None
 
 
-def _remove(taken: Taken, claims: Iterable[Claim]) -> None:
-    for claim in claims:
-        taken.add(Claim(claim.span, -claim.amount))
+def _removed(claims: Iterable[Claim]) -> Iterator[Claim]:
+    """What to add in order to remove claims."""
+    return (Claim(claim.span, -claim.amount) for claim in claims)
 
 
 class _Store:
@@ -219,8 +237,8 @@ class _Store:
         if slots is None:
             return Taken()
         taken = slots.taken.copy()
-        if without is not None:
-            _remove(taken, slots.of(without))
+        for removed in _removed(slots.of(without)) if without else ():
+            taken.add(removed)
         return taken
 
     def _put(self, host_id: str, kept: _Kept | None) -> None:
