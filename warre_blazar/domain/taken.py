@@ -9,7 +9,7 @@ from warre_blazar.domain.timeline import Claim, Levels, Span
 _ALWAYS = Span(datetime.datetime.min, datetime.datetime.max)
 
 
-class Taken:
+class TakenOverTime:
     """How much claims take together at each time.
 
     To add or remove a claim costs little more than looking at the time that it overlaps. So this
@@ -23,9 +23,9 @@ class Taken:
         self._moments = [moment for moment, _ in steps]
         self._amounts = [-level for _, level in steps]
 
-    def copy(self) -> "Taken":
+    def copy(self) -> "TakenOverTime":
         """A copy that can be changed without changing this one."""
-        copy = Taken.__new__(Taken)
+        copy = TakenOverTime.__new__(TakenOverTime)
         copy._moments, copy._amounts = self._moments[:], self._amounts[:]
         return copy
 

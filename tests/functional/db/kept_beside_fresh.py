@@ -19,7 +19,7 @@ from sqlalchemy.orm import Session
 from warre_blazar import times
 from warre_blazar.db.hosts import kept_hosts, reservable_hosts
 from warre_blazar.domain.flavors.devices import NO_DEVICES
-from warre_blazar.domain.taken import Taken
+from warre_blazar.domain.taken import TakenOverTime
 
 #: How statements begin that change rows.
 _WRITING = ("INSERT", "UPDATE", "DELETE", "WITH")
@@ -89,7 +89,7 @@ def _compare(db: Session, engine: sa.Engine) -> Iterator[str]:
         for reservation_id, (flavor_id, spans) in each.claims.items():
             claims.setdefault(flavor_id, {})[reservation_id] = spans
     for flavor_id, of_flavor in claims.items():
-        anew = Taken(itertools.chain.from_iterable(of_flavor.values()))
+        anew = TakenOverTime(itertools.chain.from_iterable(of_flavor.values()))
         if taken[flavor_id].left_of(0).at_most(0) != anew.left_of(0).at_most(0):
             yield f"slots of flavor {flavor_id}"
 

@@ -20,7 +20,7 @@ from warre_blazar.db import generations
 from warre_blazar.db.booking.claims import Claims, claiming
 from warre_blazar.db.hosts import assignments as assigned
 from warre_blazar.db.hosts import host_marks, host_providers, kept_hosts
-from warre_blazar.db.hosts.readings import Reading
+from warre_blazar.db.hosts.readings import AllocationReading
 from warre_blazar.db.tables import (
     allocations,
     backings,
@@ -36,7 +36,7 @@ from warre_blazar.domain.hosts.bookable_host import BookableHost, StoredPlaces
 from warre_blazar.domain.hosts.holdings import Holding
 from warre_blazar.domain.hosts.placing import NO_NEW_PLACES, PlacesByHost
 from warre_blazar.domain.running.wanted import HostUse
-from warre_blazar.domain.taken import Taken
+from warre_blazar.domain.taken import TakenOverTime
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,7 +46,7 @@ class MatchingHosts:
     #: The reservable hosts that match, with all that is booked on them.
     hosts: list[BookableHost]
     #: What other reservations take of the flavor's slots.
-    taken: Taken
+    taken: TakenOverTime
     #: The ids of the reservable hosts about whose providers nothing is stored.
     unread: Sequence[str] = ()
 
@@ -132,7 +132,9 @@ def _from_now_on(
     :param hosts: the hosts of which places on providers are read.
     """
     now = timeutils.utcnow()
-    read = Reading(hosts, Claims(timeline.Span(now, datetime.datetime.max), cleaning), device_rules)
+    read = AllocationReading(
+        hosts, Claims(timeline.Span(now, datetime.datetime.max), cleaning), device_rules
+    )
     since = now - cleaning
     query = read.query(sa.false(), host_ids).where(
         sa.or_(leases.c.end_date > since, bookings.c.claim_end > since)
@@ -165,7 +167,7 @@ def everything(
         cleaning time, but the times of holdings and claims don't contain the cleaning time.
     """
     window = timeline.Span(spans[0].start, spans[-1].padded(cleaning).end)
-    read = Reading(hosts, Claims(window, times.NO_TIME), device_rules)
+    read = AllocationReading(hosts, Claims(window, times.NO_TIME), device_rules)
     padded = [span.padded(cleaning) for span in spans]
     query = claiming(read.query(sa.true(), None), window, cleaning, padded)
     held, claims = read.rows(db.execute(query).all())

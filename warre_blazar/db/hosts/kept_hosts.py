@@ -25,12 +25,12 @@ from warre_blazar import times
 from warre_blazar.db import session
 from warre_blazar.db.booking.claims import Claims
 from warre_blazar.db.hosts import reservable_hosts
-from warre_blazar.db.hosts.readings import Reading
+from warre_blazar.db.hosts.readings import AllocationReading
 from warre_blazar.db.hosts.reservable_hosts import Version
 from warre_blazar.db.tables import allocations
 from warre_blazar.domain.flavors.devices import NO_DEVICES, Rules
 from warre_blazar.domain.hosts.bookable_host import BookableHost
-from warre_blazar.domain.taken import Taken
+from warre_blazar.domain.taken import TakenOverTime
 from warre_blazar.domain.timeline import Claim, Span
 
 #: A process keeps the hosts of at most this many instances. Other hosts are read each time.
@@ -50,7 +50,7 @@ class BookedHosts(NamedTuple):
     #: The caller may ask them anything, as they aren't shared with other threads.
     hosts: Sequence[BookableHost]
     #: What is taken of the slots of flavors, by flavor id.
-    taken: Mapping[str, Taken]
+    taken: Mapping[str, TakenOverTime]
 
 
 class _Kept(NamedTuple):
@@ -116,7 +116,7 @@ def _read(
     else:
         empty = reservable_hosts.of_ids(db, among)
     hosts = [host for host in empty if host.id in ids]
-    reading = Reading(hosts, Claims(_SINCE, cleaning), device_rules)
+    reading = AllocationReading(hosts, Claims(_SINCE, cleaning), device_rules)
     query = reading.query(sa.true(), None)
     if among is not None:
         query = query.where(allocations.c.compute_host_id.in_(among))
@@ -137,17 +137,17 @@ class _Slots:
     """The claims on the slots of one flavor."""
 
     def __init__(self) -> None:
-        self._taken = Taken()
+        self._taken = TakenOverTime()
         #: What isn't in ``_taken`` yet. None: it is added up anew.
         self._changes: list[Claim] | None = []
         #: By the reservation's id: its claims, and on how many hosts it is.
         self._claims: dict[str, tuple[Sequence[Claim], int]] = {}
 
     @property
-    def taken(self) -> Taken:
+    def taken(self) -> TakenOverTime:
         if self._changes is None:
             each = (claims for claims, _ in self._claims.values())
-            self._taken = Taken(itertools.chain.from_iterable(each))
+            self._taken = TakenOverTime(itertools.chain.from_iterable(each))
         for change in self._changes or ():
             self._taken.add(change)
         self._changes = []
@@ -207,7 +207,7 @@ class _Store:
         unkept: Set[str],
         flavor_ids: Collection[str] | None,
         without: str | None,
-    ) -> dict[str, Taken]:
+    ) -> dict[str, TakenOverTime]:
         """Keep the hosts that were found, and return what they take of the slots of flavors.
 
         Meanwhile another thread may have replaced hosts, even by older ones. So everything that
@@ -232,10 +232,10 @@ class _Store:
                     self._put(host_id, None)
             return taken
 
-    def _taken(self, flavor_id: str, without: str | None) -> Taken:
+    def _taken(self, flavor_id: str, without: str | None) -> TakenOverTime:
         slots = self._slots.get(flavor_id)
         if slots is None:
-            return Taken()
+            return TakenOverTime()
         taken = slots.taken.copy()
         for removed in _removed(slots.of(without)) if without else ():
             taken.add(removed)

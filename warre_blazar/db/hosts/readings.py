@@ -66,7 +66,7 @@ _PLACES = (
 )
 
 
-class Reading:
+class AllocationReading:
     """Reads host allocations and what they take."""
 
     def __init__(

@@ -16,7 +16,7 @@ from warre_blazar.domain.booking import quota
 from warre_blazar.domain.booking.quota import Amount
 from warre_blazar.domain.booking.weekly_hours import WeeklyHours
 from warre_blazar.domain.flavors.flavor import Flavor
-from warre_blazar.domain.taken import Taken
+from warre_blazar.domain.taken import TakenOverTime
 from warre_blazar.domain.timeline import Claim, Span
 from warre_blazar.errors import exceptions
 from warre_blazar.texts import Entry, refusals
@@ -118,7 +118,7 @@ class Limit(Constraint):
     def __init__(
         self,
         most: int,
-        held: Taken,
+        held: TakenOverTime,
         said: Callable[[int, int], exceptions.WarreError],
         tail: datetime.timedelta = times.NO_TIME,
     ) -> None:
@@ -315,7 +315,7 @@ def of_project(flavor: Flavor, booked: Sequence[Claim]) -> list[Constraint]:
     """
     rules: list[Constraint] = []
     if (most := flavor.max_instances_per_project) is not None:
-        rules.append(Limit(most, Taken(booked), functools.partial(_too_many, most)))
+        rules.append(Limit(most, TakenOverTime(booked), functools.partial(_too_many, most)))
     if flavor.gap_hours is not None:
         near = [with_gap(claim.span, flavor.gap) for claim in booked]
         allowed = (Times(timeline.outside(near, FOREVER)),)
@@ -358,7 +358,7 @@ def with_gap(span: Span, gap: datetime.timedelta) -> Span:
     return Span(start, span.end).padded(gap)
 
 
-def slots(flavor: Flavor, held: Taken, cleaning: datetime.timedelta) -> Limit:
+def slots(flavor: Flavor, held: TakenOverTime, cleaning: datetime.timedelta) -> Limit:
     """The slots of a flavor.
 
     :param held: the claims of others, with their cleaning time.
@@ -379,7 +379,7 @@ def alone(case: Case, *hosts: Constraint) -> list[Constraint]:
         past(case.now),
         *terms(case),
         *of_project(flavor, ()),
-        slots(flavor, Taken(), times.NO_TIME),
+        slots(flavor, TakenOverTime(), times.NO_TIME),
     ]
 
 
@@ -398,4 +398,4 @@ def empty_hosts(rooms: Sequence[int], affinity: bool | None) -> Constraint:
             return exceptions.NoHostMatches(asked, len(rooms))
         return exceptions.HostsExhausted(asked, most, len(rooms), affinity)
 
-    return Limit(most, Taken(), said)
+    return Limit(most, TakenOverTime(), said)

@@ -19,7 +19,7 @@ from warre_blazar.domain.hosts.bookable_host import BookableHost
 from warre_blazar.domain.hosts.host_devices import NOTHING_KEPT, Kept, places_of
 from warre_blazar.domain.hosts.shared_room import HostGroup
 from warre_blazar.domain.moves.room_by_moves import RoomByMoves
-from warre_blazar.domain.taken import Taken
+from warre_blazar.domain.taken import TakenOverTime
 from warre_blazar.domain.timeline import Claim, Span
 from warre_blazar.errors import exceptions
 
@@ -93,7 +93,7 @@ class Supply:
     #: Reservable hosts, with what is booked on them. Hosts that match no flavor may be left out.
     hosts: Sequence[BookableHost]
     #: What others have taken of slots, by the flavor's id.
-    taken: Mapping[str, Taken]
+    taken: Mapping[str, TakenOverTime]
     #: The times at which maintenance windows close flavors, by the flavor's id.
     closed: Mapping[str, Sequence[Span]]
     #: What the project has booked of flavors with terms that depend on it: by the flavor's id, and
@@ -335,7 +335,9 @@ class FreeTime:
             *self._of_project(),
             *self._handle,
             *([self._quota] if self._quota else []),
-            constraints.slots(flavor, supply.taken.get(flavor.id, Taken()), question.cleaning),
+            constraints.slots(
+                flavor, supply.taken.get(flavor.id, TakenOverTime()), question.cleaning
+            ),
             self._hosts,
         ]
 

@@ -13,7 +13,7 @@ from warre_blazar.domain.booking import booking_rules, constraints, verdict
 from warre_blazar.domain.booking.constraints import Case, Constraint, Search
 from warre_blazar.domain.booking.quota import Amount
 from warre_blazar.domain.flavors.flavor import Flavor
-from warre_blazar.domain.taken import Taken
+from warre_blazar.domain.taken import TakenOverTime
 from warre_blazar.domain.timeline import Claim, Span
 from warre_blazar.errors import exceptions
 from warre_blazar.texts import refusals
@@ -169,7 +169,7 @@ def test_span_outside_the_flavors_period_names_the_bound_in_utc(booked, detail):
     ],
 )
 def test_instances_beyond_the_slots_are_refused(taken, count, free):
-    rule = constraints.slots(flavor(slots=3), Taken(claims((0, 60, taken))), NO_TIME)
+    rule = constraints.slots(flavor(slots=3), TakenOverTime(claims((0, 60, taken))), NO_TIME)
     found = [error.detail for error in refused([rule], span(30, 90), count)]
     assert found == ([] if free is None else [{"asked": count, "free": free, "slots": 3}])
 
@@ -177,7 +177,7 @@ def test_instances_beyond_the_slots_are_refused(taken, count, free):
 @pytest.mark.parametrize(("start", "is_free"), [(69, False), (70, True)])
 def test_slots_are_cleaned_after_a_booking(start, is_free):
     cleaning = 10 * MINUTE
-    rule = constraints.slots(flavor(slots=1), Taken(claims((start, 200, 1))), cleaning)
+    rule = constraints.slots(flavor(slots=1), TakenOverTime(claims((start, 200, 1))), cleaning)
     assert (refused([rule], span(0, 60)) == []) == is_free
 
 
@@ -337,7 +337,7 @@ def rules(draw: st.DrawFn) -> list[Constraint]:
         *constraints.windows(claim.span for claim in claims(*draw(CLAIMS)[:1])),
         *constraints.of_project(limited, claims(*draw(CLAIMS))),
         constraints.slots(
-            limited, Taken(claims(*draw(CLAIMS))), draw(st.sampled_from([0, HOUR])) * MINUTE
+            limited, TakenOverTime(claims(*draw(CLAIMS))), draw(st.sampled_from([0, HOUR])) * MINUTE
         ),
         constraints.QuotaLimit(limits, own or Amount(1, 2), own),
     ]

@@ -16,7 +16,7 @@ from warre_blazar.domain.hosts.holdings import Holding
 from warre_blazar.domain.hosts.providers import Inventory
 from warre_blazar.domain.slots.free_time import NOTHING, FreeTime, Question, Supply
 from warre_blazar.domain.slots.offers import OfferSearch
-from warre_blazar.domain.taken import Taken
+from warre_blazar.domain.taken import TakenOverTime
 from warre_blazar.domain.timeline import Claim, Span
 
 NOW = datetime.datetime(2100, 1, 1)
@@ -146,7 +146,9 @@ def search(world: World, **changes: Any) -> tuple[OfferSearch, FreeTime]:
     for when, _, ours in world.taken:
         if ours:
             claims.append(Claim(span(*when), 1))
-    supply = Supply(hosts, {"f": Taken(claims)}, {"f": [span(*when) for when in world.closed]})
+    supply = Supply(
+        hosts, {"f": TakenOverTime(claims)}, {"f": [span(*when) for when in world.closed]}
+    )
     question = Question(
         flavor="f",
         project_id="p",

@@ -19,7 +19,7 @@ from warre_blazar.domain.hosts.holdings import Holding
 from warre_blazar.domain.hosts.providers import Inventory
 from warre_blazar.domain.slots.free_time import NOTHING, Question, Supply
 from warre_blazar.domain.slots.offers import OfferSearch
-from warre_blazar.domain.taken import Taken
+from warre_blazar.domain.taken import TakenOverTime
 from warre_blazar.domain.timeline import Claim, Span
 
 FIRST = datetime.datetime(2100, 1, 1)
@@ -232,7 +232,7 @@ def search(world: World) -> OfferSearch:
     ours = [(str(n), b, when) for n, (b, when) in enumerate(with_cleaning) if b.of_flavor]
     supply = Supply(
         hosts,
-        {"f": Taken(Claim(when, 1) for _, _, when in ours)},
+        {"f": TakenOverTime(Claim(when, 1) for _, _, when in ours)},
         {"f": [span(*time) for time in world.closed]},
         {"f": {number: [Claim(span(*b.time), 1)] for number, b, _ in ours if b.own}},
     )
