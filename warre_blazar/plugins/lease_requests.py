@@ -30,7 +30,8 @@ from warre_blazar.plugins import joined_writes
 
 _Values = Mapping[str, Any]
 
-#: Blazar's functions in whose place methods with the same names are called during a request.
+#: Blazar's functions in whose place methods with the same names, and with parameters of the same
+#: names, are called during a request.
 _FUNCTIONS = (
     *("lease_create", "lease_update", "lease_get", "lease_destroy"),
     *("reservation_create", "reservation_update", "reservation_get_all_by_lease_id"),
@@ -72,7 +73,9 @@ class _NewLease:
         db.execute(reservations.insert(), self._reservation)
         return str(self._reservation["resource_id"])
 
-    def reservation_update(self, _write: Callable[..., Any], _id: str, _values: _Values) -> None:
+    def reservation_update(
+        self, _write: Callable[..., Any], reservation_id: str, values: _Values
+    ) -> None:
         """Do nothing: Blazar wants to write ``resource_id``, which is there."""
 
     def event_create(self, _write: Callable[..., Any], values: _Values) -> None:
@@ -135,10 +138,10 @@ class _DeletedLease:
         return self._known.reservations if self._known else read(lease_id)
 
     def event_get_first_sorted_by_filters(
-        self, read: Callable[..., Any], key: str, order: str, filters: _Values
+        self, read: Callable[..., Any], sort_key: str, sort_dir: str, filters: _Values
     ) -> Any:
         if self._known is None:
-            return read(key, order, filters)
+            return read(sort_key, sort_dir, filters)
         of_kind = (e for e in self._known.events if e.event_type == filters["event_type"])
         return next(of_kind, None)
 
@@ -204,8 +207,8 @@ def _in_request(function: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap a function of Blazar that writes or reads a row."""
 
     @functools.wraps(function)
-    def call(*args: Any) -> Any:
+    def call(*args: Any, **named: Any) -> Any:
         instead = getattr(_request.get(), function.__name__, None)
-        return instead(function, *args) if instead else function(*args)
+        return instead(function, *args, **named) if instead else function(*args, **named)
 
     return call
