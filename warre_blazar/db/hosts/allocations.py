@@ -136,8 +136,9 @@ def _from_now_on(
         hosts, Claims(timeline.Span(now, datetime.datetime.max), cleaning), device_rules
     )
     since = now - cleaning
-    query = read.query(sa.false(), host_ids).where(
-        sa.or_(leases.c.end_date > since, bookings.c.claim_end > since)
+    query = read.query(sa.false()).where(
+        allocations.c.compute_host_id.in_(host_ids),
+        sa.or_(leases.c.end_date > since, bookings.c.claim_end > since),
     )
     held, _ = read.rows(db.execute(query).all())
     return held
@@ -169,7 +170,7 @@ def everything(
     window = timeline.Span(spans[0].start, spans[-1].padded(cleaning).end)
     read = AllocationReading(hosts, Claims(window, times.NO_TIME), device_rules)
     padded = [span.padded(cleaning) for span in spans]
-    query = claiming(read.query(sa.true(), None), window, cleaning, padded)
+    query = claiming(read.query(sa.true()), window, cleaning, padded)
     held, claims = read.rows(db.execute(query).all())
     return Booked(held, {f: [*itertools.chain(*each.values())] for f, each in claims.items()})
 

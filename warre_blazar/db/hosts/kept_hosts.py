@@ -117,7 +117,7 @@ def _read(
         empty = reservable_hosts.of_ids(db, among)
     hosts = [host for host in empty if host.id in ids]
     reading = AllocationReading(hosts, Claims(_SINCE, cleaning), device_rules)
-    query = reading.query(sa.true(), None)
+    query = reading.query(sa.true())
     if among is not None:
         query = query.where(allocations.c.compute_host_id.in_(among))
     rows = db.execute(query).all()

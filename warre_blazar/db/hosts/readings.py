@@ -74,24 +74,17 @@ class AllocationReading:
         hosts: Iterable[BookableHost],
         claims: Claims,
         device_rules: Rules,
-        requests: Sequence[PlacementRequest] = (),
     ) -> None:
         """
         :param hosts: hosts on which the allocations may be.
         :param claims: reads the times.
-        :param requests: the requests of the instances that are to be booked. Empty: any requests.
         """
         self._hosts = {host.id: host for host in hosts}
         self._claims, self._device_rules = claims, device_rules
         #: Whether to read on which providers instances are.
-        self.places = any(
-            any(map(host.is_contested, requests)) if requests else host.has_choices
-            for host in self._hosts.values()
-        )
+        self.places = any(host.has_choices for host in self._hosts.values())
 
-    def query(
-        self, of_flavor: sa.ColumnElement[bool], host_ids: list[str] | None
-    ) -> sa.Select[Any]:
+    def query(self, of_flavor: sa.ColumnElement[bool]) -> sa.Select[Any]:
         """A query of host allocations.
 
         The columns are the host's id, the reservation's id, the flavor's id, the number of slots,
@@ -117,7 +110,7 @@ class AllocationReading:
         )
         if self.places:
             source = source.outerjoin(assignments, assignments.c.allocation_id == allocations.c.id)
-        query = sa.select(
+        return sa.select(
             allocations.c.compute_host_id,
             allocations.c.reservation_id,
             sa.case((of_flavor, bookings.c.flavor_id)),
@@ -126,10 +119,6 @@ class AllocationReading:
             *self._claims.columns,
             *(_PLACES if self.places else ()),
         ).select_from(source)
-        if host_ids is not None:
-            # A reservation of the flavor claims slots even if its hosts no longer match the shape.
-            query = query.where(sa.or_(allocations.c.compute_host_id.in_(host_ids), of_flavor))
-        return query
 
     def rows(
         self, rows: Sequence[Any]

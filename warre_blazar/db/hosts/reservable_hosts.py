@@ -48,7 +48,6 @@ def empty(db: Session, *, closed: bool | None = False) -> list[BookableHost]:
     - It isn't marked as gone (``host_marks.lose``).
 
     :param closed: whether to return the hosts that can't be booked instead. None: all hosts.
-
     """
     of = {None: sa.true(), True: sa.not_(_IS_OPEN), False: _IS_OPEN}
     return _read(db, of[closed], None)
