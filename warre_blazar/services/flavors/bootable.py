@@ -110,7 +110,7 @@ def unknown_properties(shape: Shape) -> list[Said]:
     if not shape.comparisons:
         return []
     with session.reader() as db:
-        hosts = [*reservable_hosts.empty(db), *reservable_hosts.empty(db, closed=True)]
+        hosts = reservable_hosts.empty(db, closed=None)
     known = {name for host in hosts for name, value in host.properties.items() if value is not None}
     return [
         _unknown_property(name, known)

@@ -101,7 +101,7 @@ def limits(flavor: Flavor) -> FlavorLimits:
     """The limits on the number of instances of a flavor that can be booked at the same time."""
     with session.reader() as db:
         marks = host_marks.every(db)
-        all_hosts = [*reservable_hosts.empty(db), *reservable_hosts.empty(db, closed=True)]
+        all_hosts = reservable_hosts.empty(db, closed=None)
     states = {host.id: marks[host.id].state for host in all_hosts}
     of_hosts = [capacity.limits(host, flavor.shape) for host in all_hosts]
     of_hosts.sort(key=lambda each: (each.host.name, each.host.id))

@@ -172,7 +172,7 @@ def _read(
 
 def _hosts(ids: Collection[str] | None = None) -> dict[str, BookableHost]:
     with session.reader() as db:
-        every = [*reservable_hosts.empty(db), *reservable_hosts.empty(db, closed=True)]
+        every = reservable_hosts.empty(db, closed=None)
     return {host.id: host for host in every if ids is None or host.id in ids}
 
 

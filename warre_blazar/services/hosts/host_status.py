@@ -63,7 +63,7 @@ def listing(
     new_hosts.read()
     with session.reader() as db:
         marks = host_marks.every(db)
-        found = [*reservable_hosts.empty(db), *reservable_hosts.empty(db, closed=True)]
+        found = reservable_hosts.empty(db, closed=None)
         if ref is not None:
             found = [host for host in found if ref in (host.id, host.name)]
             if not found:
