@@ -76,7 +76,7 @@ def _compare(db: Session, engine: sa.Engine) -> Iterator[str]:
     versions = reservable_hosts.versions(db)
     known = store.known(versions)
     number = len(versions)
-    fresh = kept_hosts._read(db, versions.keys(), number, times.NO_TIME, NO_DEVICES)
+    fresh = kept_hosts._read(db, versions, number, times.NO_TIME, NO_DEVICES)
     for host_id, kept in known.items():
         before, now = _plain(kept), _plain(fresh[host_id])
         for name in now:

@@ -19,6 +19,7 @@ from warre_blazar.db import generations, session, tables
 from warre_blazar.db.hosts import kept_hosts
 from warre_blazar.domain.flavors.flavor import Flavor
 from warre_blazar.errors import exceptions
+from warre_blazar.plugins import lease_guard
 from warre_blazar.services.booking import admission
 from warre_blazar.services.hosts import host_refresh
 
@@ -107,8 +108,10 @@ def test_host_that_is_registered_again_is_not_the_former_one(flavor, host_ids):
 
 @pytest.mark.parametrize("resource_type", ["physical:host", "virtual:instance", "flavor:instance"])
 def test_what_blazars_own_types_book_change_and_delete_is_seen(
-    flavor, host_ids, resource_type: str
+    flavor, host_ids, resource_type: str, monkeypatch: pytest.MonkeyPatch
 ):
+    # Without the exact plugins, which other tests may have enabled.
+    monkeypatch.setattr(lease_guard, "_guarded", {})
     sizes = {"vcpus": 2, "ram": 2048, "disk": 20, "OS-FLV-EXT-DATA:ephemeral": 0}
     source = json.dumps({**sizes, "extra_specs": {}})
     assert room(flavor) == 12

@@ -31,6 +31,7 @@ _OWNED = {
     "reservations": "lease_id",
     "events": "lease_id",
     "warre_executions": "lease_id",
+    "warre_shares": "reservation_id",
     "instance_reservations": "reservation_id",
     "computehost_reservations": "reservation_id",
     "computehost_allocations": "reservation_id",
@@ -104,6 +105,7 @@ def _add_project(
         things.book(member, public, name=f"{secret}-booked", note=secret),
         things.book(member, private, start=things.at(3), end=things.at(4), note=secret),
     ]
+    share = things.share(member, booked[1], admin.project_id)
     series = things.add_series(member, public, name=f"{secret}-series")
     instance = {"resource_type": "virtual:instance", **hostile.KINDS["virtual:instance"]}
     body = sending.lease(instance, name=f"{secret}-lease")
@@ -119,13 +121,14 @@ def _add_project(
         "wait_id": [wait["id"]],
         "lease_id": leases,
         "series_id": [series["id"]],
+        "share_id": [share["id"]],
     }
     for kind, ids in added.items():
         known[kind] += [(name, each) for each in ids]
     names = [secret, *(each["name"] for each in booked if each["name"]), lease["name"]]
     shareable = [note, private["id"], private["name"], window["id"], grant["id"]]
     occurrences = [each["id"] for each in series["reservations"]]
-    names += [series["id"], series["name"], *occurrences, wait["id"]]
+    names += [series["id"], series["name"], *occurrences, wait["id"], share["id"]]
     return [*reservations, *leases, *names], shareable
 
 

@@ -8,6 +8,7 @@ same transaction (``generations``), so the result is the same as if everything h
 The generations are read first. So a host is never older than its generation.
 """
 
+import dataclasses
 import datetime
 import itertools
 import random
@@ -84,7 +85,8 @@ def read(
     versions = reservable_hosts.versions(db)
     found = store.known(versions)
     if missing := versions.keys() - found.keys():
-        found |= _read(db, missing, len(versions), cleaning, device_rules)
+        these = {i: versions[i] for i in missing}
+        found |= _read(db, these, len(versions), cleaning, device_rules)
     # A transaction that writes may be rolled back. Another one may then give its generations to
     # other rows. So such a transaction keeps nothing.
     unkept = missing if session.is_writing() else set()
@@ -100,22 +102,29 @@ def forget() -> None:
 
 def _read(
     db: Session,
-    ids: Collection[str],
+    these: Mapping[str, Version],
     number: int,
     cleaning: datetime.timedelta,
     device_rules: Rules,
 ) -> dict[str, _Kept]:
     """Read hosts with all that is booked on them.
 
+    :param these: the versions of the hosts, by their ids. Hosts get these generations: where each
+        statement sees what was committed before it, a host may have been closed since its version
+        was read. With its present generation it could then still be claimed.
     :param number: how many hosts there are.
     """
     # If at least half of them are read, a query with so many ids would cost more than reading all.
-    among = list(ids) if len(ids) < number / 2 else None
+    among = list(these) if len(these) < number / 2 else None
     if among is None:
         empty = reservable_hosts.empty(db, closed=None)
     else:
         empty = reservable_hosts.of_ids(db, among)
-    hosts = [host for host in empty if host.id in ids]
+    hosts = [
+        dataclasses.replace(host, generation=these[host.id].generation)
+        for host in empty
+        if host.id in these
+    ]
     reading = AllocationReading(hosts, Claims(_SINCE, cleaning), device_rules)
     query = reading.query(sa.true())
     if among is not None:
