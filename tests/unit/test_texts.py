@@ -22,6 +22,7 @@ from warre_blazar.texts import (
     commands,
     expected,
     extra_specs,
+    permissions,
     refusals,
     services,
     warnings,
@@ -31,7 +32,7 @@ from warre_blazar.texts.entries import Entry, places
 ROOT = pathlib.Path(warre_blazar.__file__).parent
 PAGES = {
     page.__name__.rpartition(".")[2]: page
-    for page in (expected, extra_specs, refusals, services, warnings)
+    for page in (expected, extra_specs, refusals, permissions, services, warnings)
 }
 #: The pages whose entries aren't errors, and how clients find these.
 OTHERS = {"warnings": texts.WARNINGS}
@@ -97,7 +98,7 @@ def test_sentence_is_worded_in_the_zone_of_its_reader():
 
 
 def test_sentence_within_a_sentence_is_worded_in_the_zone_of_its_reader():
-    error = sample(refusals.CANNOT_WAIT)
+    error = sample(permissions.CANNOT_WAIT)
     assert error.message == (
         "Reservation start time of 2026-07-01 09:00 UTC is in the past, so it can't wait for "
         "anything"

@@ -20,7 +20,6 @@ from warre_blazar.domain.running import backing_names, handles
 from warre_blazar.domain.running.holders import Holder, Inside
 from warre_blazar.domain.running.snapshots import NOTHING, ServerSnapshot, effective_before_end
 from warre_blazar.domain.series.series import BookedSeries, PlannedOccurrence, SeriesStatus
-from warre_blazar.domain.slots.offers import FlavorOffer, NotOffered
 from warre_blazar.domain.timeline import Span
 from warre_blazar.domain.waits import WaitState
 from warre_blazar.fields import audit as fields_of_audit
@@ -35,10 +34,6 @@ from warre_blazar.services.flavors.capacity import Capacity, FlavorLimits
 from warre_blazar.services.hosts.host_status import HostStatus
 from warre_blazar.services.series import occurrences as refused_occurrences
 from warre_blazar.services.series.occurrences import SeriesOutcome
-from warre_blazar.services.slots.availability import FreeInstances
-from warre_blazar.services.slots.extension import PossibleExtension
-from warre_blazar.services.slots.free_slots import NotFree
-from warre_blazar.services.slots.offers import Found
 from warre_blazar.services.waits.waits import WaitStatus
 from warre_blazar.texts import Said
 
@@ -253,96 +248,10 @@ def _quota(standing: QuotaStanding, cost: Amount) -> dict[str, Any]:
     }
 
 
-#: How documents name what Keystone limits.
 #: The seconds of an hour.
 _HOUR = times.HOUR // times.SECOND
+#: How documents name what Keystone limits.
 _IN_LIMITS = {RESERVATIONS: "reservations", HOURS: "hours"}
-
-
-def free(spans: list[Span], none: NotFree | None) -> dict[str, Any]:
-    """The spans of time in which a flavor is free, and the reason if there are none."""
-    reason = None
-    if none is not None:
-        reason = none.why.document
-        more: dict[str, Any] = {
-            "longest": none.longest and span(none.longest),
-            "next_free": none.next_free and span(none.next_free),
-        }
-        if none.windows:
-            more["windows"] = [{"id": w.id, "note": w.note, **span(w.span)} for w in none.windows]
-        reason["detail"] = {**reason["detail"], **more}
-    return {"results": [span(item) for item in spans], "reason": reason}
-
-
-def offers(item: Found) -> dict[str, Any]:
-    """Offers of many flavors, and why there are none of other flavors."""
-    return {
-        "results": [offer(each) for each in item.offers],
-        "total": item.total,
-        "missing": [_missing(each) for each in item.missing],
-        "longest": [offer(each) for each in item.longest],
-    }
-
-
-def _missing(item: NotOffered) -> dict[str, Any]:
-    return {
-        "flavor": flavor_named(item.flavor),
-        "reason": item.why.code,
-        "wait_start": Time().to_json(item.wait_start),
-        "fewer_instances": item.fewer_instances and offer(item.fewer_instances),
-        "fewer_hours": item.fewer_hours and offer(item.fewer_hours),
-    }
-
-
-def offer(item: FlavorOffer) -> dict[str, Any]:
-    """A start at which a flavor can be booked, and the latest end of such a booking."""
-    return {
-        "flavor": flavor_named(item.flavor),
-        "instance_count": item.count,
-        "start": Time().to_json(item.span.start),
-        "latest_end": Time().to_json(item.span.end),
-        "longest_hours": item.longest / times.HOUR,
-    }
-
-
-def flavor_named(item: Flavor) -> dict[str, Any]:
-    """What tells a flavor from others: its id, name, category, size and zone."""
-    shape = item.shape
-    return {
-        "id": item.id,
-        "name": item.name,
-        "category": item.texts["category"],
-        "vcpu": shape.vcpu,
-        "memory_mb": shape.memory_mb,
-        "disk_gb": shape.disk_gb,
-        "availability_zone": shape.availability_zone,
-        "slots": item.slots,
-    }
-
-
-def extension(item: PossibleExtension) -> dict[str, Any]:
-    """How far a reservation can be extended."""
-    return {
-        "latest_end": Time().to_json(item.end),
-        "stopped_by": item.stop and item.stop.code,
-        "extend_from": item.stop and item.stop.detail.get("extend_from"),
-    }
-
-
-def availability(
-    found: Sequence[FreeInstances], missing: Sequence[NotOffered] = ()
-) -> dict[str, Any]:
-    """How many instances of flavors are free in the parts of a time, and why of others none are."""
-    return {
-        "results": [
-            {
-                "flavor": flavor_named(each.flavor),
-                "free": [{**span(part), "instances": count} for part, count in each.parts],
-            }
-            for each in found
-        ],
-        "missing": [_missing(each) for each in missing],
-    }
 
 
 def host(item: HostStatus) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 from warre_blazar.cli import time_display
 from warre_blazar.cli.command_names import Fields
 from warre_blazar.client import errors
-from warre_blazar.texts import commands, refusals
+from warre_blazar.texts import commands, permissions
 
 NO_CREDENTIALS = (
     "No credentials: set OS_AUTH_TYPE=password, OS_AUTH_URL, OS_USERNAME, OS_PASSWORD, "
@@ -89,7 +89,7 @@ def text(error: errors.ClientError, app: object, project: str | None = None) -> 
     if not isinstance(error, errors.ApiError) or code not in commands.ADVICE:
         return message
     action = error.detail.get("action")
-    refusal = refusals.FORBIDDEN.sentence({"action": action})
+    refusal = permissions.FORBIDDEN.sentence({"action": action})
     if message == refusal:
         return f"Your role doesn't allow this ({action}); ask the operator"
     if message.endswith(f" ({refusal})"):  # The text before it says why, and what to do.

@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from warre_blazar.texts import expected, refusals, services
+from warre_blazar.texts import expected, permissions, refusals, services
 from warre_blazar.texts.entries import Entry, Said
 
 
@@ -327,7 +327,7 @@ class Forbidden(WarreError):
 
     def __init__(self, action: str, said: Said | None = None) -> None:
         if said is None:
-            super().__init__(refusals.FORBIDDEN(action=action))
+            super().__init__(permissions.FORBIDDEN(action=action))
         else:
             super().__init__(said, action=action)
 

@@ -68,14 +68,14 @@ def find_project(project_id: str) -> Mapping[str, Any] | None:
 #: Why a user can't act in a project, by the noun of what is gone or disabled, or whose domain is.
 _NOT_PERMITTED = {
     "user": (
-        texts.refusals.USER_GONE,
-        texts.refusals.USER_DISABLED,
-        texts.refusals.USER_DOMAIN_DISABLED,
+        texts.permissions.USER_GONE,
+        texts.permissions.USER_DISABLED,
+        texts.permissions.USER_DOMAIN_DISABLED,
     ),
     "project": (
-        texts.refusals.PROJECT_GONE,
-        texts.refusals.PROJECT_DISABLED,
-        texts.refusals.PROJECT_DOMAIN_DISABLED,
+        texts.permissions.PROJECT_GONE,
+        texts.permissions.PROJECT_DISABLED,
+        texts.permissions.PROJECT_DOMAIN_DISABLED,
     ),
 }
 

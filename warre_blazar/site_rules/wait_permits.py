@@ -31,7 +31,7 @@ def permit(wait: Wait, max_age: float = 0.0) -> Caller:
     roles = people.roles(wait.user_id, wait.project_id) if books else []
     context = BlazarContext(user_id=wait.user_id, project_id=wait.project_id, roles=roles)
     if books and not policy.allows(context, policies.CREATE):
-        raise RoleMissing(texts.refusals.ROLE_MISSING())
+        raise RoleMissing(texts.permissions.ROLE_MISSING())
     return Caller(wait.user_id, context.to_dict())
 
 
@@ -48,7 +48,7 @@ def require(wait: Wait) -> None:
         permit(wait, times.USER_JUST_READ)
     except RoleMissing as error:
         raise exceptions.Forbidden(
-            policies.CREATE, texts.refusals.NO_ROLE_TO_BOOK(why=error.why)
+            policies.CREATE, texts.permissions.NO_ROLE_TO_BOOK(why=error.why)
         ) from None
     except NotPermitted as error:
-        raise exceptions.Refused(texts.refusals.CANNOT_WAIT(why=error.why)) from None
+        raise exceptions.Refused(texts.permissions.CANNOT_WAIT(why=error.why)) from None

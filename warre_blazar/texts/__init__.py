@@ -20,6 +20,7 @@ from warre_blazar.texts import (
     commands,
     expected,
     extra_specs,
+    permissions,
     refusals,
     services,
     warnings,
@@ -39,6 +40,7 @@ __all__ = [
     "commands",
     "expected",
     "extra_specs",
+    "permissions",
     "reader",
     "refusals",
     "services",
@@ -58,7 +60,7 @@ def _of(*pages: ModuleType) -> dict[Key, Entry]:
 
 
 #: The entries of errors, and of what stands within them.
-ERRORS: Mapping[Key, Entry] = _of(expected, extra_specs, refusals, services)
+ERRORS: Mapping[Key, Entry] = _of(expected, extra_specs, refusals, permissions, services)
 #: By the codes that say why something can't be booked, an entry with the brief clause alone.
 BRIEF: Mapping[str, Entry] = {
     entry.code: Entry(entry.code, entry.brief) for entry in ERRORS.values() if entry.brief
@@ -119,6 +121,6 @@ def word(document: Mapping[str, Any], to: Reader, entries: Mapping[Key, Entry] =
 def translatable() -> set[str]:
     """All texts on the page that a client with another language translates."""
     entries = [*ERRORS.values(), *WARNINGS.values()]
-    nouns = {OR, *services.NOUNS, *expected.TYPES.values(), *refusals.LISTED}
+    nouns = {OR, *services.NOUNS, *expected.TYPES.values(), *permissions.LISTED}
     templates = {text for entry in entries for text in entry.templates}
     return nouns | {text for text in templates if re.search(r"[a-z]", re.sub(r"{.*?}", "", text))}

@@ -109,4 +109,4 @@ def check_project(environ: Mapping[str, Any]) -> None:
     """
     confirmed = environ.get("HTTP_X_IDENTITY_STATUS") == "Confirmed"
     if confirmed and not environ.get("HTTP_X_PROJECT_ID"):
-        raise exceptions.Refused(texts.refusals.NO_PROJECT())
+        raise exceptions.Refused(texts.permissions.NO_PROJECT())

@@ -7,6 +7,7 @@ import pytest
 from tests.unit.cli.conftest import Run
 from warre_blazar.cli import (
     base,
+    booking,
     calendar,
     cliff_parsers,
     flavors,
@@ -24,14 +25,14 @@ from warre_blazar.cli.failure import Failure
 @pytest.mark.parametrize(
     ("command", "words", "said"),
     [
-        (reservations.CreateReservation, ["--strat", "now"], "is --start meant?"),
-        (reservations.CreateReservation, ["--cuont=3"], "is --count meant?"),
-        (reservations.CreateReservation, ["--instances", "3"], "is --count meant?"),
-        (reservations.CreateReservation, ["--minutes", "30"], "is --length meant?"),
-        (reservations.CreateReservation, ["13:00"], "in quotes, as in --start 'mon 9:00'"),
-        (reservations.CreateReservation, ["--zzzz", "1"], "Unrecognized arguments: --zzzz 1"),
+        (booking.CreateReservation, ["--strat", "now"], "is --start meant?"),
+        (booking.CreateReservation, ["--cuont=3"], "is --count meant?"),
+        (booking.CreateReservation, ["--instances", "3"], "is --count meant?"),
+        (booking.CreateReservation, ["--minutes", "30"], "is --length meant?"),
+        (booking.CreateReservation, ["13:00"], "in quotes, as in --start 'mon 9:00'"),
+        (booking.CreateReservation, ["--zzzz", "1"], "Unrecognized arguments: --zzzz 1"),
         (usage.ShowUsage, ["--stash", "1"], "Unrecognized arguments: --stash 1"),
-        (reservations.CreateReservation, ["--flavor", "gpu"], "write the FLAVOR without --flavor"),
+        (booking.CreateReservation, ["--flavor", "gpu"], "write the FLAVOR without --flavor"),
         (waits.CreateWait, ["--bogus"], "Unrecognized arguments: --bogus"),
         (offers.ListAvailability, ["--hours", "3"], "reservation offers finds times of a length"),
         (reservations.UpdateReservation, ["--flavor", "f"], "flavor can't be changed"),
@@ -74,8 +75,8 @@ def test_refusal_names_the_help_that_helps(capsys: pytest.CaptureFixture[str]) -
 @pytest.mark.parametrize(
     ("command", "words"),
     [
-        (reservations.CreateReservation, ["--hours", "3"]),
-        (reservations.CreateReservation, ["--earliest", "--end", "2099-12-01T09:00Z"]),
+        (booking.CreateReservation, ["--hours", "3"]),
+        (booking.CreateReservation, ["--earliest", "--end", "2099-12-01T09:00Z"]),
         (reservations.UpdateReservation, ["r"]),
         (reservations.UpdateReservation, ["r", "--longest", "--count", "2"]),
         (waits.CreateWait, ["--hours", "3"]),
@@ -97,7 +98,7 @@ def test_options_that_do_not_fit_together_end_with_the_help(
 @pytest.mark.parametrize(
     ("command", "words", "names"),
     [
-        (reservations.CreateReservation, ["f", "--from", "a", "--to", "b"], ("start", "end")),
+        (booking.CreateReservation, ["f", "--from", "a", "--to", "b"], ("start", "end")),
         (calendar.ShowCalendar, ["--from", "a"], ("start",)),
         (offers.ListOffers, ["--from", "a", "--to", "b"], ("start", "end")),
         (reservation_list.ListReservations, ["--start", "a", "--end", "b"], ("since", "until")),
@@ -113,7 +114,7 @@ def test_both_names_of_a_range_work(
 
 
 @pytest.mark.parametrize(
-    "command", [reservations.CreateReservation, offers.ListOffers, flavors.ListFreeSlots]
+    "command", [booking.CreateReservation, offers.ListOffers, flavors.ListFreeSlots]
 )
 @pytest.mark.parametrize("words", [["--days", "3"], ["--length", "3d"], ["--hours", "72"]])
 def test_lengths_are_given_in_the_same_ways(command: type[base.Command], words: list[str]) -> None:

@@ -32,6 +32,7 @@ from tests.unit.cli.fake_api import (
 )
 from warre_blazar.cli import (
     base,
+    booking,
     calendar,
     flavor_access,
     flavors,
@@ -58,9 +59,9 @@ _MET = {
 
 #: The command with its arguments, and a field and its value that the output has.
 CASES: dict[str, tuple[type[base.Command], tuple[str, ...], str, Any]] = {
-    "booking": (reservations.CreateReservation, ("f", *_EXACT), "instance_count", 1),
+    "booking": (booking.CreateReservation, ("f", *_EXACT), "instance_count", 1),
     "earliest": (
-        reservations.CreateReservation,
+        booking.CreateReservation,
         ("gpu.large", "--earliest", "--hours", "3"),
         "flavor",
         "gpu.large",
@@ -211,9 +212,9 @@ def test_code_of_a_refusal_is_the_last_line_for_programs(api: Api, run: Run) -> 
     window_is_booked = error(409, "booked", "window_conflict", reservations=[], total=0)
     create = "POST /v2/reservations"
     for command, words, answers, code in (
-        (reservations.CreateReservation, ["f", *_EXACT], {create: [full, refused]}, "slots_ex"),
+        (booking.CreateReservation, ["f", *_EXACT], {create: [full, refused]}, "slots_ex"),
         (
-            reservations.CreateReservation,
+            booking.CreateReservation,
             ["f", *_EXACT, "--dry-run"],
             {create: refused},
             "slots_ex",
@@ -249,7 +250,7 @@ def test_people_see_no_code(api: Api, run: Run, more: tuple[str, ...]) -> None:
 def test_refusal_is_said_whatever_columns_are_named(api: Api, run: Run) -> None:
     api.answers["POST /v2/reservations"] = foreseen(("slots_exhausted", "No", {}))
     with pytest.raises(Failure, match="No"):
-        run(reservations.CreateReservation, "f", *_EXACT, "--dry-run", "-c", "compute_flavor")
+        run(booking.CreateReservation, "f", *_EXACT, "--dry-run", "-c", "compute_flavor")
 
 
 def test_failure_that_the_api_has_not_refused_has_no_code(run: Run) -> None:
@@ -260,7 +261,7 @@ def test_failure_that_the_api_has_not_refused_has_no_code(run: Run) -> None:
 
 _SHOWS: dict[str, tuple[type[base.Command], tuple[str, ...]]] = {
     "reservation": (reservations.ShowReservation, (RESERVATION.id, "--changes", "--hosts")),
-    "booking": (reservations.CreateReservation, ("f", *_EXACT)),
+    "booking": (booking.CreateReservation, ("f", *_EXACT)),
     "reservations": (reservation_list.ListReservations, ("--long",)),
     "flavor": (flavors.ShowFlavor, ("gpu.large",)),
     "window": (maintenance_windows.ShowWindow, (test_operators.WINDOW["id"],)),

@@ -11,7 +11,7 @@ from tests.unit.cli.conftest import Run
 from tests.unit.cli.fake_api import FLAVOR, Api, error, flavor, listing, reservation
 from warre_blazar.cli import flavors
 from warre_blazar.errors.exceptions import Forbidden
-from warre_blazar.texts import refusals
+from warre_blazar.texts import permissions
 
 NEEDED = ["--vcpu", "4", "--memory-mb", "8192", "--disk-gb", "30", "--slots", "2"]
 NEEDED += ["--max-length-hours", "24"]
@@ -208,7 +208,7 @@ def test_unknown_name_suggests_similar_names_to_a_member(api: Api, run: Run) -> 
 
 
 def test_list_all_by_a_member_is_refused(api: Api, run: Run) -> None:
-    why = refusals.OTHER_FLAVORS()
+    why = permissions.OTHER_FLAVORS()
     refusal = Forbidden("x", why)
     api.answers["GET /v2/flavors"] = error(403, refusal.message, "forbidden", **refusal.detail)
     with pytest.raises(BlazarClientException, match=f"^{why}$"):

@@ -13,6 +13,7 @@ from tests.unit.cli.conftest import Run
 from tests.unit.cli.fake_api import Api, flavor, listing
 from tests.unit.cli.test_offers import found, offer
 from warre_blazar.cli import (
+    booking,
     calendar,
     flavor_access,
     flavors,
@@ -23,7 +24,6 @@ from warre_blazar.cli import (
     offers,
     refusals,
     reservation_list,
-    reservations,
     series,
     shares,
     usage,
@@ -90,7 +90,7 @@ def _parser(command: type) -> argparse.ArgumentParser:
     return parser
 
 
-@pytest.mark.parametrize("command", [*CHOOSING, reservations.CreateReservation])
+@pytest.mark.parametrize("command", [*CHOOSING, booking.CreateReservation])
 def test_flavors_are_chosen_by_the_same_sizes(command: type) -> None:
     for words, name in _SIZES.items():
         given = [*words.split(), "--vcpu", "4", "--hours", "1"]

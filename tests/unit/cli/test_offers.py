@@ -11,8 +11,8 @@ from tests.fakes.service import Answer
 from tests.unit.cli.conftest import Run
 from tests.unit.cli.fake_api import FLAVOR, Api, error, flavor, listing, reservation
 from warre_blazar import texts
-from warre_blazar.api import views
-from warre_blazar.cli import base, offers, reservations
+from warre_blazar.api import slot_views
+from warre_blazar.cli import base, booking, offers, reservations
 from warre_blazar.cli.failure import Failure
 from warre_blazar.domain.booking import verdict
 from warre_blazar.domain.slots.offers import FlavorOffer, NotOffered
@@ -35,7 +35,7 @@ def offer(day: int, flavor: Any = FLAVOR) -> FlavorOffer:
 
 def found(*listed: FlavorOffer, missing: tuple[NotOffered, ...] = ()) -> Answer:
     longest = list({each.flavor.id: each for each in listed}.values())
-    return Answer(200, views.offers(Found(listed, len(listed), missing, longest)))
+    return Answer(200, slot_views.offers(Found(listed, len(listed), missing, longest)))
 
 
 def test_offers_are_listed_and_what_is_missing_is_explained(
@@ -64,14 +64,14 @@ def test_offers_are_listed_and_what_is_missing_is_explained(
     [
         (offers.ListOffers, ["--hours", "24"]),
         (offers.ListAvailability, []),
-        (reservations.CreateReservation, ["--earliest", "--hours", "24"]),
+        (booking.CreateReservation, ["--earliest", "--hours", "24"]),
     ],
 )
 def test_unknown_category_names_the_known_ones(
     api: Api, run: Run, command: type[base.Command], words: list[str]
 ) -> None:
     api.answers["GET /v2/offers"] = found()
-    api.answers["GET /v2/availability"] = Answer(200, views.availability([]))
+    api.answers["GET /v2/availability"] = Answer(200, slot_views.availability([]))
     api.answers["GET /v2/flavors"] = [listing(), listing(flavor(category="gpu"))]
     with pytest.raises(Failure, match=r"category 'gpus'; categories: gpu$"):
         run(command, *words, "--category", "gpus")
@@ -120,9 +120,7 @@ def test_sizes_leave_out_smaller_flavors(api: Api, run_json: Callable[..., Any])
     api.answers["GET /v2/offers"] = found(offer(1, SMALL), offer(2))
     rows = run_json(offers.ListOffers, "--vcpu", "2", "--limit", "1")
     assert [row["flavor"] for row in rows] == ["gpu.large"]
-    run_json(
-        reservations.CreateReservation, "--earliest", "--hours", "1", "--vcpu", "2", "--dry-run"
-    )
+    run_json(booking.CreateReservation, "--earliest", "--hours", "1", "--vcpu", "2", "--dry-run")
     assert [request.query["limit"] for request in api.seen] == [str(2**31 - 1)] * 2
 
 
@@ -131,7 +129,7 @@ def test_availability_has_a_row_for_each_day_and_says_what_is_missing(
 ) -> None:
     days = FreeInstances(FLAVOR, [(offer(1).span, 2), (offer(2).span, 0)])
     api.answers["GET /v2/availability"] = Answer(
-        200, views.availability([days], [NotOffered(SMALL, FULL, None, None)])
+        200, slot_views.availability([days], [NotOffered(SMALL, FULL, None, None)])
     )
     rows = run_json(offers.ListAvailability, "--by", "day")
     assert f"No small: {texts.BRIEF['slots_exhausted'].sentence({})}" in capsys.readouterr().err
@@ -147,7 +145,7 @@ def test_earliest_takes_the_next_offer_when_another_was_faster(
     api.answers["GET /v2/offers"] = found(offer(1), offer(2))
     taken = error(409, "taken", "slots_exhausted")
     api.answers["POST /v2/reservations"] = [taken, Answer(200, reservation())]
-    run(reservations.CreateReservation, "--earliest", "--hours", "3", "--count", "2")
+    run(booking.CreateReservation, "--earliest", "--hours", "3", "--count", "2")
     bodies = [request.body for request in api.seen if request.body]
     assert [body["start"][:16] for body in bodies] == ["2099-12-01T09:00", "2099-12-02T09:00"]
     assert {body["flavor_id"] for body in bodies} == {FLAVOR.id}
@@ -172,10 +170,10 @@ def test_earliest_asks_for_each_start_on_a_terminal(
     api.answers["POST /v2/reservations"] = [taken, Answer(200, reservation())]
     given = ("--earliest", "--hours", "3")
     if answer == "y":
-        run(reservations.CreateReservation, *given)
+        run(booking.CreateReservation, *given)
     else:
         with pytest.raises(Failure, match="Nothing booked"):
-            run(reservations.CreateReservation, *given)
+            run(booking.CreateReservation, *given)
     assert len([request for request in api.seen if request.body]) == booked
     assert capsys.readouterr().err.count("Is that right?") == max(booked, 1)
 
@@ -191,7 +189,7 @@ def test_earliest_books_the_same_offer_later_if_the_start_passes_during_the_ques
     api.answers["GET /v2/offers"] = found(offer(1), offer(2))
     passed = error(400, "In the past", "invalid_period")
     api.answers["POST /v2/reservations"] = [passed, Answer(200, reservation())]
-    run(reservations.CreateReservation, "--earliest", "--hours", "3")
+    run(booking.CreateReservation, "--earliest", "--hours", "3")
     bodies = [request.body for request in api.seen if request.body]
     assert [(body["start"][:16], body["end"][:16]) for body in bodies] == [
         ("2099-12-01T09:01", "2099-12-01T12:01"),
@@ -214,7 +212,7 @@ def test_earliest_starts_in_the_present_minute_if_it_would_end_too_late_otherwis
     monkeypatch.setattr(base.Command, "now", lambda _: now)
     api.answers["GET /v2/offers"] = found(offer(1))
     api.answers["POST /v2/reservations"] = Answer(200, reservation())
-    run(reservations.CreateReservation, "--earliest", "--hours", hours)
+    run(booking.CreateReservation, "--earliest", "--hours", hours)
     (body,) = [request.body for request in api.seen if request.body]
     assert body["start"][:16] == f"2099-12-01T{start}"
 
@@ -223,7 +221,7 @@ def test_earliest_without_an_offer_says_why_and_books_nothing(api: Api, run: Run
     lacking = NotOffered(SMALL, FULL, offer(2, SMALL), None)
     api.answers["GET /v2/offers"] = found(missing=(lacking,))
     with pytest.raises(Failure) as refused:
-        run(reservations.CreateReservation, "small", "--earliest", "--hours", "3")
+        run(booking.CreateReservation, "small", "--earliest", "--hours", "3")
     assert str(refused.value).splitlines() == [
         "Nothing can be booked like that",
         "No small: too few slots are free. Possible: 2 slots from 2099-12-02 09:00 UTC",
@@ -238,7 +236,7 @@ def test_times_are_in_the_zone_of_the_user(
     (row,) = run_json(offers.ListOffers)
     assert row["start"] == "2099-12-01T18:00:00+09:00"
     assert row["latest_end"] == "2099-12-02T18:00:00+09:00"
-    said = run(reservations.CreateReservation, "--earliest", "--hours", "3", "--dry-run")
+    said = run(booking.CreateReservation, "--earliest", "--hours", "3", "--dry-run")
     assert "18:00 +09:00 (Asia/Tokyo) to Tue 2099-12-01 21:00 +09:00 (Asia/Tokyo), 3 h" in said
 
 
@@ -250,7 +248,7 @@ def test_earliest_refuses_days_over_a_change_of_clocks(
     span = Span(start, start + datetime.timedelta(days=7))
     api.answers["GET /v2/offers"] = found(FlavorOffer(FLAVOR, span, 2))
     with pytest.raises(Failure) as refused:
-        run(reservations.CreateReservation, "--earliest", "--length", "1d12h")
+        run(booking.CreateReservation, "--earliest", "--length", "1d12h")
     assert str(refused.value) == (
         "Clocks are changed between 2099-10-24 09:00 +02:00 and 2099-10-25 20:00 +01:00, so not "
         "each day has 24 hours. Give --hours 36:00 or --hours 37:00"
@@ -261,7 +259,7 @@ def test_earliest_refuses_days_over_a_change_of_clocks(
 def test_dry_run_of_earliest_books_nothing(api: Api, run: Run) -> None:
     api.answers["GET /v2/offers"] = found(offer(1))
     assert "would book" in run(
-        reservations.CreateReservation, "gpu.large", "--earliest", "--hours", "3", "--dry-run"
+        booking.CreateReservation, "gpu.large", "--earliest", "--hours", "3", "--dry-run"
     )
     assert not [request for request in api.seen if request.body]
 
@@ -276,7 +274,7 @@ def test_dry_run_of_earliest_books_nothing(api: Api, run: Run) -> None:
 )
 def test_options_that_do_not_say_what_to_book_are_refused(run: Run, given: list[str]) -> None:
     with pytest.raises(Failure):
-        run(reservations.CreateReservation, *given)
+        run(booking.CreateReservation, *given)
 
 
 def test_longest_extends_to_the_latest_end(

@@ -22,7 +22,14 @@ from tests.unit.cli.fake_api import (
     reservation,
     server,
 )
-from warre_blazar.cli import base, confirmation, reservation_list, reservations, wait_progress
+from warre_blazar.cli import (
+    base,
+    booking,
+    confirmation,
+    reservation_list,
+    reservations,
+    wait_progress,
+)
 from warre_blazar.client import Reservation
 from warre_blazar.client.reservations import Reservations
 from warre_blazar.domain.timeline import Span
@@ -364,7 +371,7 @@ def test_create(
     api: Api, run_json: Callable[..., Any], arguments: list[str], body: tuple[str, str, int]
 ) -> None:
     api.answers["POST /v2/reservations"] = Answer(200, reservation())
-    assert run_json(reservations.CreateReservation, "gpu.large", *arguments) == _SHOWN
+    assert run_json(booking.CreateReservation, "gpu.large", *arguments) == _SHOWN
     start, end, count = body
     assert [(r.line, r.body) for r in api.seen] == [
         (
@@ -382,13 +389,13 @@ def test_create_for_another_project(api: Api, run: Run, capsys: pytest.CaptureFi
         "POST /v2/reservations": [foreseen(), Answer(200, reservation()), full],
     }
     given = ("gpu.large", "--project", "climate", "--start", "2026-12-01 09:00", "--hours", "2")
-    said = run(reservations.CreateReservation, *given, "--dry-run")
+    said = run(booking.CreateReservation, *given, "--dry-run")
     assert "2 hours, for project climate" in said
-    run(reservations.CreateReservation, *given)
+    run(booking.CreateReservation, *given)
     assert "2 hours, for project climate" in capsys.readouterr().err
     # Offers are for the user's own project.
     with pytest.raises(BlazarClientException) as refused:
-        run(reservations.CreateReservation, *given)
+        run(booking.CreateReservation, *given)
     assert "offers" not in str(refused.value)
     sent = [request.body["project_id"] for request in api.seen if request.method == "POST"]
     assert sent == ["5" * 32] * 3
@@ -397,14 +404,14 @@ def test_create_for_another_project(api: Api, run: Run, capsys: pytest.CaptureFi
 def test_earliest_room_of_another_project_is_not_looked_for(api: Api, run: Run) -> None:
     given = ("gpu.large", "--project", "climate", "--earliest", "--hours", "2")
     with pytest.raises(BlazarClientException, match="for your own project; with --project, give"):
-        run(reservations.CreateReservation, *given)
+        run(booking.CreateReservation, *given)
     assert not api.seen
 
 
 @pytest.mark.parametrize(("word", "sent"), [("true", True), ("False", False), ("none", None)])
 def test_create_with_affinity(api: Api, run: Run, word: str, sent: bool | None) -> None:
     api.answers["POST /v2/reservations"] = Answer(200, reservation())
-    run(reservations.CreateReservation, "f", "--hours", "1", "--affinity", word)
+    run(booking.CreateReservation, "f", "--hours", "1", "--affinity", word)
     assert api.seen[0].body.get("affinity") is sent
 
 
@@ -422,7 +429,7 @@ def test_create_takes_what_date_prints(
 ) -> None:
     monkeypatch.setenv("TZ", "Australia/Melbourne")
     api.answers["POST /v2/reservations"] = Answer(200, reservation())
-    run(reservations.CreateReservation, "f", "--start", typed, "--hours", "2")
+    run(booking.CreateReservation, "f", "--start", typed, "--hours", "2")
     assert api.seen[-1].body["start"] == sent
 
 
@@ -430,7 +437,7 @@ def test_create_starts_in_a_minute(api: Api, run: Run) -> None:
     api.answers["POST /v2/reservations"] = Answer(200, reservation())
     minute = datetime.timedelta(minutes=1)
     before = datetime.datetime.now(datetime.UTC)
-    run(reservations.CreateReservation, "f", "--hours", "2")
+    run(booking.CreateReservation, "f", "--hours", "2")
     after = datetime.datetime.now(datetime.UTC)
     start, end = (datetime.datetime.fromisoformat(api.seen[0].body[k]) for k in ("start", "end"))
     assert before < start <= after + minute
@@ -472,7 +479,7 @@ def test_create_refuses(
     api: Api, run: Run, capsys: pytest.CaptureFixture, arguments: list[str], complaint: str
 ) -> None:
     with pytest.raises(SystemExit):
-        run(reservations.CreateReservation, *arguments)
+        run(booking.CreateReservation, *arguments)
     assert complaint in capsys.readouterr().err
     assert not api.seen
 
@@ -491,7 +498,7 @@ def test_create_with_invalid_times_is_refused(
     api: Api, run: Run, capsys: pytest.CaptureFixture, arguments: list[str], complaint: str
 ) -> None:
     with pytest.raises(BlazarClientException, match=complaint):
-        run(reservations.CreateReservation, "f", *arguments)
+        run(booking.CreateReservation, "f", *arguments)
     assert capsys.readouterr().out == ""
     assert not api.seen
 
@@ -522,7 +529,7 @@ def test_create_with_invalid_times_is_refused(
 @pytest.mark.usefixtures("saturday")
 def test_end_is_read_from_the_start(api: Api, run: Run, arguments: list[str], end: str) -> None:
     api.answers["POST /v2/reservations"] = Answer(200, reservation())
-    run(reservations.CreateReservation, "f", *arguments)
+    run(booking.CreateReservation, "f", *arguments)
     assert api.seen[0].body["end"] == end
 
 
@@ -536,13 +543,13 @@ def saturday(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_days_over_a_change_of_clocks_are_refused(api: Api, run: Run) -> None:
     given = ("--start", "2027-03-26 09:00", "--timezone", "Europe/Berlin")
     with pytest.raises(BlazarClientException) as refused:
-        run(reservations.CreateReservation, "f", *given, "--days", "3")
+        run(booking.CreateReservation, "f", *given, "--days", "3")
     first, second = "2027-03-29T09:00+02:00", "2027-03-29T10:00+02:00"
     assert str(refused.value).endswith(f"Give --end {first} or --end {second}")
     assert not api.seen
     api.answers["POST /v2/reservations"] = Answer(200, reservation())
-    run(reservations.CreateReservation, "f", *given, "--hours", "72")
-    run(reservations.CreateReservation, "f", *given, "--days", "1")
+    run(booking.CreateReservation, "f", *given, "--hours", "72")
+    run(booking.CreateReservation, "f", *given, "--days", "1")
     assert [request.body["end"] for request in api.seen] == [
         "2027-03-29T10:00:00+02:00",
         "2027-03-27T09:00:00+01:00",
@@ -556,7 +563,7 @@ def test_days_over_a_change_of_clocks_are_refused_without_a_typed_start(
     now = datetime.datetime(2027, 3, 26, 8, 0, tzinfo=datetime.UTC)
     monkeypatch.setattr(base.Command, "now", lambda _: now)
     with pytest.raises(BlazarClientException) as refused:
-        run(reservations.CreateReservation, "f", "--days", "3")
+        run(booking.CreateReservation, "f", "--days", "3")
     first, second = "2027-03-29T09:01+02:00", "2027-03-29T10:01+02:00"
     assert str(refused.value).endswith(f"Give --end {first} or --end {second}")
     path = f"/v2/reservations/{RESERVATION.id}"
@@ -593,7 +600,7 @@ def test_inexact_time_is_shown_with_its_zone(
 ) -> None:
     api.answers["POST /v2/reservations"] = Answer(200, reservation())
     given = ("--start", "2026-12-01 9:00", "--timezone", "Asia/Tokyo", "--hours", "1.5")
-    run(reservations.CreateReservation, "f", *given, "--count", "2")
+    run(booking.CreateReservation, "f", *given, "--count", "2")
     sent = [datetime.datetime.fromisoformat(api.seen[0].body[k]) for k in ("start", "end")]
     assert [t.isoformat() for t in sent] == [
         "2026-12-01T09:00:00+09:00",
@@ -617,10 +624,10 @@ def test_inexact_time_is_confirmed_on_a_terminal(
     api.answers["POST /v2/reservations"] = [foreseen(), Answer(200, reservation())]
     given = ("--start", "tomorrow 9:00", "--hours", "2")
     if answer == "y":
-        run(reservations.CreateReservation, "f", *given)
+        run(booking.CreateReservation, "f", *given)
     else:
         with pytest.raises(BlazarClientException, match=r"^Nothing booked\. .* --yes"):
-            run(reservations.CreateReservation, "f", *given)
+            run(booking.CreateReservation, "f", *given)
     assert "09:00 UTC, 2 hours" not in (told := capsys.readouterr().err)
     assert "1 slot of f, " in told
     assert "11:00 UTC, 2 hours\nIs that right? [y/N] " in told
@@ -642,7 +649,7 @@ def test_flavor_that_can_not_be_booked_is_refused_before_the_question(
     api.answers["POST /v2/reservations"] = missing if code == "flavor_not_found" else refused
     text = "no flavor 'f'" if code == "flavor_not_found" else "Flavor is not a"
     with pytest.raises(BlazarClientException, match=text):
-        run(reservations.CreateReservation, "f", "--hours", "2")
+        run(booking.CreateReservation, "f", "--hours", "2")
     assert "Is that right?" not in capsys.readouterr().err
     assert [r.query for r in api.seen if r.body] == [{"dry_run": "true"}]
 
@@ -661,7 +668,7 @@ def test_exact_time_is_not_confirmed(
 ) -> None:
     answers("n")
     api.answers["POST /v2/reservations"] = Answer(200, reservation())
-    run(reservations.CreateReservation, "f", *given)
+    run(booking.CreateReservation, "f", *given)
     assert len(api.seen) == 1
 
 
@@ -673,9 +680,9 @@ def test_start_that_was_not_typed_is_shown_in_the_zone_of_the_user(
     later = datetime.datetime(2026, 12, 1, 12)
     api.answers["POST /v2/reservations"] = foreseen(next_start=later)
     given = ("f", "--hours", "4", "--dry-run")
-    said = run(reservations.CreateReservation, *given)
+    said = run(booking.CreateReservation, *given)
     assert "Sat 2026-11-21 15:11 +09:00 (Asia/Tokyo) to Sat 2026-11-21 19:11 +09:00" in said
-    shown = run_json(reservations.CreateReservation, *given)
+    shown = run_json(booking.CreateReservation, *given)
     assert shown["next_start"] == "2026-12-01T21:00:00+09:00"
 
 
@@ -690,7 +697,7 @@ def test_start_that_was_not_typed_is_confirmed_on_a_terminal(
     answers("n")
     api.answers["POST /v2/reservations"] = foreseen()
     with pytest.raises(BlazarClientException, match=r"^Nothing booked\. "):
-        run(reservations.CreateReservation, "f", "--hours", "3", *more)
+        run(booking.CreateReservation, "f", "--hours", "3", *more)
     assert "of f, " in (told := capsys.readouterr().err)
     assert "UTC, 3 hours\nIs that right? [y/N] " in told
     assert [r.query for r in api.seen] == [{"dry_run": "true"}]
@@ -758,7 +765,7 @@ _EXACT = ("--start", "2026-12-01T09:00Z", "--hours", "2")
 
 def test_dry_run_asks_the_api_and_books_nothing(api: Api, run: Run) -> None:
     api.answers["POST /v2/reservations"] = foreseen()
-    said = run(reservations.CreateReservation, "f", *_EXACT, "--name", "mine", "--dry-run")
+    said = run(booking.CreateReservation, "f", *_EXACT, "--name", "mine", "--dry-run")
     assert said == (
         "Dry run: would book 1 slot of f, Tue 2026-12-01 09:00 UTC to "
         "Tue 2026-12-01 11:00 UTC, 2 hours\n"
@@ -785,7 +792,7 @@ def test_refused_dry_run_says_why_and_what_is_possible(api: Api, run: Run) -> No
         most=1,
     )
     with pytest.raises(BlazarClientException) as refused:
-        run(reservations.CreateReservation, "f", *_EXACT, "--count", "2", "--dry-run")
+        run(booking.CreateReservation, "f", *_EXACT, "--count", "2", "--dry-run")
     assert str(refused.value).splitlines()[:2] == [
         "Reservation is too long, max allowed is 1 hours",
         "Only 1 of the flavor's 2 slots is free then, and 2 were asked for",
@@ -804,13 +811,13 @@ def test_refused_dry_run_says_how_to_wait_if_only_room_is_missing(api: Api, run:
         ("slots_exhausted", "No", {}), wait_start=datetime.datetime(2026, 12, 1, 9)
     )
     with pytest.raises(BlazarClientException, match=_ELSEWHERE):
-        run(reservations.CreateReservation, "f", *_EXACT, "--dry-run")
+        run(booking.CreateReservation, "f", *_EXACT, "--dry-run")
 
 
 def test_refused_dry_run_offers_no_way_if_there_is_none(api: Api, run: Run) -> None:
     api.answers["POST /v2/reservations"] = foreseen(("flavor_inactive", "Flavor is closed", {}))
     with pytest.raises(BlazarClientException, match=r"^Flavor is not available\. The .* others$"):
-        run(reservations.CreateReservation, "f", *_EXACT, "--dry-run")
+        run(booking.CreateReservation, "f", *_EXACT, "--dry-run")
 
 
 _PERIOD = ("--start", "2026-12-01T09:00", "--hours", "48", "--count", "2")
@@ -883,7 +890,7 @@ def test_refused_booking_says_when_slots_are_free(
     can_wait = _ELSEWHERE in said
     api.answers["POST /v2/reservations"] = _with_instead(refusal, next_start, can_wait=can_wait)
     with pytest.raises(BlazarClientException, match=said):
-        run(reservations.CreateReservation, "f", *_PERIOD)
+        run(booking.CreateReservation, "f", *_PERIOD)
     assert [request.line for request in api.seen] == ["POST /v2/reservations"]
 
 
@@ -916,7 +923,7 @@ def test_refused_booking_offers_the_ways_that_are_open(
 ) -> None:
     api.answers["POST /v2/reservations"] = _with_instead(refusal, **ways)
     with pytest.raises(BlazarClientException) as refused:
-        run(reservations.CreateReservation, "f", *_PERIOD)
+        run(booking.CreateReservation, "f", *_PERIOD)
     assert str(refused.value).splitlines() == said
 
 
@@ -926,14 +933,14 @@ def test_refused_booking_says_where_to_look_if_the_api_says_nothing_more(
     api.answers["POST /v2/reservations"] = _FULL
     said = r"^No slot is free then\. .*free.slots f shows when it is free$"
     with pytest.raises(BlazarClientException, match=said):
-        run(reservations.CreateReservation, "f", *_PERIOD)
+        run(booking.CreateReservation, "f", *_PERIOD)
 
 
 def test_fewer_slots_are_not_suggested_if_no_host_matches(api: Api, run: Run) -> None:
     said = "No host matches this flavor: none has the properties; ask the operator"
     api.answers["POST /v2/reservations"] = error(409, said, "no_host_matches", asked=2, free=0)
     with pytest.raises(BlazarClientException, match="No host matches") as refused:
-        run(reservations.CreateReservation, "f", *_PERIOD)
+        run(booking.CreateReservation, "f", *_PERIOD)
     assert "fewer" not in str(refused.value)
 
 
@@ -957,7 +964,7 @@ def test_fewer_slots_are_not_suggested_if_no_host_matches(api: Api, run: Run) ->
 def test_other_refusals_say_what_to_do(api: Api, run: Run, refusal: Answer, said: str) -> None:
     api.answers["POST /v2/reservations"] = refusal
     with pytest.raises(BlazarClientException, match=said):
-        run(reservations.CreateReservation, "f", *_PERIOD)
+        run(booking.CreateReservation, "f", *_PERIOD)
 
 
 def test_refusal_for_another_project_names_it(api: Api, run: Run) -> None:
@@ -975,7 +982,7 @@ def test_refusal_for_another_project_names_it(api: Api, run: Run) -> None:
         api.answers["POST /v2/reservations"] = answer
         for whose, said in (((), r"limits show;"), (("--project", "beta"), "--project beta;")):
             with pytest.raises(BlazarClientException, match=rf"^Over quota\. See .*{said}"):
-                run(reservations.CreateReservation, "f", *_EXACT, *whose, *options)
+                run(booking.CreateReservation, "f", *_EXACT, *whose, *options)
 
 
 _REPEAT = "What you asked for may have happened nevertheless. The command can be repeated as it is"
@@ -1082,7 +1089,7 @@ def test_names_are_given_and_listed(api: Api, run: Run, run_json: Callable[..., 
         "GET /v2/reservations": listing(named, reservation()),
     }
     given = ("--name", "training", "--note", "run 7")
-    made = run_json(reservations.CreateReservation, "gpu.large", *_PERIOD, *given)
+    made = run_json(booking.CreateReservation, "gpu.large", *_PERIOD, *given)
     assert (made["name"], made["note"]) == ("training", "run 7")
     (sent,) = [r.body for r in api.seen if r.body]
     assert (sent["name"], sent["note"]) == ("training", "run 7")
@@ -1094,7 +1101,7 @@ def test_names_are_given_and_listed(api: Api, run: Run, run_json: Callable[..., 
 def test_create_sends_the_contact_and_the_time_zone(api: Api, run: Run) -> None:
     api.answers["POST /v2/reservations"] = Answer(200, reservation())
     given = (*_PERIOD, "--contact", "team@example.org", "--timezone", "europe/berlin", "--yes")
-    run(reservations.CreateReservation, "gpu.large", *given)
+    run(booking.CreateReservation, "gpu.large", *given)
     (sent,) = [r.body for r in api.seen if r.body]
     assert (sent["contact"], sent["timezone"]) == ("team@example.org", "Europe/Berlin")
 
@@ -1102,7 +1109,7 @@ def test_create_sends_the_contact_and_the_time_zone(api: Api, run: Run) -> None:
 @pytest.mark.parametrize("zone", ["UTC", "+01:00"])
 def test_create_sends_no_zone_without_a_name(api: Api, run: Run, zone: str) -> None:
     api.answers["POST /v2/reservations"] = Answer(200, reservation())
-    run(reservations.CreateReservation, "gpu.large", *_PERIOD, "--timezone", zone, "--yes")
+    run(booking.CreateReservation, "gpu.large", *_PERIOD, "--timezone", zone, "--yes")
     (sent,) = [r.body for r in api.seen if r.body]
     assert "timezone" not in sent
 
@@ -1110,7 +1117,7 @@ def test_create_sends_no_zone_without_a_name(api: Api, run: Run, zone: str) -> N
 def test_create_books_without_a_zone_that_the_server_does_not_know(api: Api, run: Run) -> None:
     unknown = error(422, "timezone: unknown", "invalid_field", field="timezone")
     api.answers["POST /v2/reservations"] = [unknown, Answer(200, reservation())]
-    run(reservations.CreateReservation, "gpu.large", *_PERIOD, "--timezone", "Asia/Tokyo", "--yes")
+    run(booking.CreateReservation, "gpu.large", *_PERIOD, "--timezone", "Asia/Tokyo", "--yes")
     bodies = [r.body for r in api.seen if r.body]
     assert [body.get("timezone") for body in bodies] == ["Asia/Tokyo", None]
 
@@ -1350,7 +1357,7 @@ def test_plus_counts_from_the_present_end_or_from_the_start(
         "POST /v2/reservations": Answer(200, reservation()),
     }
     run(reservations.UpdateReservation, RESERVATION.id, *given)
-    run(reservations.CreateReservation, "f", "--start", "2026-12-01T09:00Z", *given)
+    run(booking.CreateReservation, "f", "--start", "2026-12-01T09:00Z", *given)
     changed, booked = (r.body for r in api.seen if r.body)
     assert changed == {"end": "2026-12-01T13:00:00+00:00"}
     assert booked["end"] == "2026-12-01T11:00:00+00:00"
@@ -1479,7 +1486,7 @@ def test_start_now_that_passes_during_the_question_is_moved(
     answers_slowly(typed_at)
     passed = error(400, "In the past", "invalid_period")
     api.answers["POST /v2/reservations"] = [foreseen(), passed, Answer(200, reservation())]
-    run(reservations.CreateReservation, "f", *times)
+    run(booking.CreateReservation, "f", *times)
     bodies = [request.body for request in api.seen if not request.query]
     assert [(body["start"][11:16], body["end"][11:16]) for body in bodies] == sent
 
@@ -1487,7 +1494,7 @@ def test_start_now_that_passes_during_the_question_is_moved(
 def test_typed_start_that_has_passed_is_not_moved(api: Api, run: Run) -> None:
     api.answers["POST /v2/reservations"] = [error(400, "In the past", "invalid_period")]
     with pytest.raises(BlazarClientException, match="In the past"):
-        run(reservations.CreateReservation, "f", *_EXACT)
+        run(booking.CreateReservation, "f", *_EXACT)
     assert len(api.seen) == 1
 
 
@@ -1655,9 +1662,7 @@ def test_wait_in_a_pipe_prints_each_change(
         Answer(200, reservation(start="2200-01-01T00:00:00+00:00")),
         Answer(200, reservation(status="ACTIVE")),
     ]
-    out = run(
-        reservations.CreateReservation, "f", *_PERIOD, "--wait", "-f", "value", "-c", "status"
-    )
+    out = run(booking.CreateReservation, "f", *_PERIOD, "--wait", "-f", "value", "-c", "status")
     assert out == "ACTIVE\n"
     assert capsys.readouterr().err.splitlines()[1:] == [
         f"Waiting for reservation {RESERVATION.id}",
@@ -1684,7 +1689,7 @@ def test_ctrl_c_ends_the_waiting_only(
     api.answers["POST /v2/reservations"] = Answer(200, reservation())
     api.answers[f"GET /v2/reservations/{RESERVATION.id}"] = Answer(200, reservation())
     with pytest.raises(SystemExit) as caught:
-        run(reservations.CreateReservation, "f", *_PERIOD, "--wait")
+        run(booking.CreateReservation, "f", *_PERIOD, "--wait")
     assert caught.value.code == 130
     told = capsys.readouterr().err
     assert f"The reservation stays: openstack reservation show {RESERVATION.id}" in told
@@ -1814,7 +1819,7 @@ def test_warnings_are_printed_and_are_documents_for_programs(
         f"PATCH {path}": Answer(200, doubtful),
     }
     for command, *words in (
-        (reservations.CreateReservation, "f", *_EXACT),
+        (booking.CreateReservation, "f", *_EXACT),
         (reservations.ShowReservation, RESERVATION.id),
         (reservations.UpdateReservation, RESERVATION.id, "--name", "x"),
     ):
@@ -1826,7 +1831,7 @@ def test_dry_run_has_the_warning(api: Api, run: Run) -> None:
     answer = foreseen()
     answer.body["warnings"] = [_WARNING.document]
     api.answers["POST /v2/reservations"] = answer
-    said = run(reservations.CreateReservation, "f", *_EXACT, "--dry-run")
+    said = run(booking.CreateReservation, "f", *_EXACT, "--dry-run")
     assert said.endswith(f" 2 hours. Warning: {_WARNING}\n")
 
 
@@ -1848,7 +1853,7 @@ def test_users_choose_what_is_done_before_the_end(api: Api, run: Run) -> None:
     path = f"/v2/reservations/{RESERVATION.id}"
     answers = {"POST /v2/reservations": Answer(200, reservation())}
     api.answers |= {**answers, f"PATCH {path}": Answer(200, reservation())}
-    run(reservations.CreateReservation, "f", *_EXACT, "--before-end", "snapshot")
+    run(booking.CreateReservation, "f", *_EXACT, "--before-end", "snapshot")
     assert api.seen[-1].body["before_end"] == "snapshot"
     for word, sent in (("nothing", "nothing"), ("flavor", None)):
         run(reservations.UpdateReservation, RESERVATION.id, "--before-end", word)
@@ -1865,7 +1870,7 @@ def test_dry_runs_say_that_snapshots_are_made(api: Api, run: Run) -> None:
     }
     choice = ("--before-end", "snapshot", "--dry-run")
     for said in (
-        run(reservations.CreateReservation, "f", *_EXACT, *choice),
+        run(booking.CreateReservation, "f", *_EXACT, *choice),
         run(reservations.UpdateReservation, RESERVATION.id, *choice),
     ):
         assert said.endswith(" 2 hours. Before the end, a snapshot is made of each server.\n")

@@ -10,7 +10,7 @@ from keystoneauth1 import session
 from tests.fakes.service import Answer, Request
 from tests.unit.cli.conftest import Run
 from tests.unit.cli.fake_api import Api, error, flavor, listing
-from warre_blazar.cli import reservations, waits
+from warre_blazar.cli import booking, waits
 from warre_blazar.cli.failure import Failure
 
 WAIT: dict[str, Any] = {
@@ -190,7 +190,7 @@ def test_refused_choice_before_the_end_names_the_option(api: Api, run: Run) -> N
     refused = error(400, text, "no_before_end_choice", field="before_end")
     api.answers |= {"POST /v2/waits": refused, "POST /v2/reservations": refused}
     words = ("big", "--hours", "8", "--before-end", "snapshot")
-    for command in (waits.CreateWait, reservations.CreateReservation):
+    for command in (waits.CreateWait, booking.CreateReservation):
         with pytest.raises(Failure, match=r"^The flavor doesn't.*Leave out --before-end$"):
             run(command, *words)
 

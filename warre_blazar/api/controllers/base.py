@@ -145,7 +145,7 @@ def listed_project(query: dict[str, Any], rule: str, hidden: str) -> str | None:
     may see them.
 
     :param rule: the policy rule that allows the caller to see other projects.
-    :param hidden: what the rule is about, one of the nouns of ``texts.refusals.OTHER_PROJECTS``.
+    :param hidden: what the rule is about, one of the nouns of ``texts.permissions.OTHER_PROJECTS``.
     :raises Forbidden: the query asks for other projects, and the caller may not see them.
     """
     own = context().project_id or ""
@@ -154,7 +154,7 @@ def listed_project(query: dict[str, Any], rule: str, hidden: str) -> str | None:
     more = may_list_more(
         everything or project_id != own,
         rule,
-        texts.refusals.OTHER_PROJECTS(field=field, what=hidden),
+        texts.permissions.OTHER_PROJECTS(field=field, what=hidden),
     )
     if not more:
         return own
@@ -179,7 +179,7 @@ def booked_project(values: dict[str, Any], rule: str, rule_for_others: str) -> s
         if not people.roles(context().user_id, wanted):
             project, user_id = parsing.shown(wanted), context().user_id
             raise exceptions.Forbidden(
-                rule_for_others, texts.refusals.NO_ROLE(project=project, user=user_id)
+                rule_for_others, texts.permissions.NO_ROLE(project=project, user=user_id)
             )
     return wanted
 
@@ -216,7 +216,7 @@ def forbid_change(rule: str) -> None:
     :raises Forbidden:
     """
     if not is_warres_path():
-        raise exceptions.Forbidden(rule, texts.refusals.ONLY_SEEN())
+        raise exceptions.Forbidden(rule, texts.permissions.ONLY_SEEN())
 
 
 def made_once(

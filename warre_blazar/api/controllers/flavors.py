@@ -7,7 +7,7 @@ import pecan
 from oslo_utils import timeutils
 
 from warre_blazar import policy, texts, times
-from warre_blazar.api import parsing, schemas, views
+from warre_blazar.api import parsing, schemas, slot_views, views
 from warre_blazar.api.controllers import base, searches
 from warre_blazar.domain.etags import of_flavor
 from warre_blazar.errors import exceptions
@@ -50,7 +50,7 @@ class FlavorsController(base.Controller):
         everything = base.may_list_more(
             query.pop("all_projects", False),
             policies.LIST_ALL,
-            texts.refusals.OTHER_FLAVORS(),
+            texts.permissions.OTHER_FLAVORS(),
         )
         limit, offset = base.page_of(query)
         page, total = flavors.listing(
@@ -92,7 +92,7 @@ class FlavorsController(base.Controller):
         spans = free_slots.find(question)
         if not query.get("reason"):
             return [views.span(s) for s in spans]
-        return views.free(spans, None if spans else free_slots.why_none(question))
+        return slot_views.free(spans, None if spans else free_slots.why_none(question))
 
     @pecan.expose("json")
     def post(self, **_query: Any) -> Any:

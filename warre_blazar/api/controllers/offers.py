@@ -6,7 +6,7 @@ from typing import Any
 import pecan
 
 from warre_blazar import policy, texts, times
-from warre_blazar.api import parsing, views
+from warre_blazar.api import parsing, slot_views
 from warre_blazar.api.controllers import base, searches
 from warre_blazar.domain.hosts import host_properties
 from warre_blazar.domain.slots import free_time
@@ -54,7 +54,9 @@ class OffersController(base.Controller):
         query = parsing.query(pecan.request, OFFERS_QUERY)
         question = _question(query, times.OFFERS_LENGTH)
         limit = query.get("limit", _MOST_OFFERS)
-        return views.offers(offers.find(question, _choice(query), conditions.slot_rule(), limit))
+        return slot_views.offers(
+            offers.find(question, _choice(query), conditions.slot_rule(), limit)
+        )
 
 
 class AvailabilityController(base.Controller):
@@ -69,7 +71,7 @@ class AvailabilityController(base.Controller):
         window = question.window
         if (window.end - window.start) / part > _MOST_PARTS:
             raise exceptions.InvalidField("to", texts.expected.FEWER_PARTS(most=_MOST_PARTS))
-        return views.availability(*availability.find(question, _choice(query), part))
+        return slot_views.availability(*availability.find(question, _choice(query), part))
 
 
 def _question(query: dict[str, Any], length: datetime.timedelta) -> free_time.Question:

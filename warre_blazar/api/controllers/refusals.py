@@ -23,7 +23,7 @@ class RefusalsController(declared.ListController):
             raise exceptions.InvalidField("to", texts.expected.AFTER(other="from"))
         wanted = RefusalFilter(
             project_id=base.listed_project(
-                query, RefusalFields.rule("list:all"), texts.refusals.LIST_REFUSALS
+                query, RefusalFields.rule("list:all"), texts.permissions.LIST_REFUSALS
             ),
             user_id=query.get("user_id"),
             flavor_id=query.get("flavor_id"),

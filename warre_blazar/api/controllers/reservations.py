@@ -6,7 +6,7 @@ import pecan
 from oslo_utils import timeutils
 
 from warre_blazar import policy, texts
-from warre_blazar.api import parsing, schemas, views
+from warre_blazar.api import parsing, schemas, slot_views, views
 from warre_blazar.api.controllers import base
 from warre_blazar.db.booking.reservations import Filter
 from warre_blazar.domain.booking import labels
@@ -105,7 +105,7 @@ class ReservationsController(base.Controller):
         parsing.query(pecan.request, {})
         reservation, flavor = find(policies.GET, base.item_id(path))
         rules = conditions.of(base.context())
-        return views.extension(extension.find(reservation, flavor, rules, timeutils.utcnow()))
+        return slot_views.extension(extension.find(reservation, flavor, rules, timeutils.utcnow()))
 
     @pecan.expose("json")
     def post(self, **_query: Any) -> Any:
@@ -196,7 +196,9 @@ def _filter(query: dict[str, Any]) -> Filter:
     if query.get("idle") and query.get("deleted"):
         raise exceptions.InvalidField("idle", texts.expected.WITHOUT(other="deleted"))
     return Filter(
-        project_id=base.listed_project(query, policies.LIST_ALL, texts.refusals.LIST_RESERVATIONS),
+        project_id=base.listed_project(
+            query, policies.LIST_ALL, texts.permissions.LIST_RESERVATIONS
+        ),
         user_id=query.get("user_id"),
         flavor_id=query.get("flavor_id"),
         states=query.get("status"),

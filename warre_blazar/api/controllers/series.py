@@ -43,7 +43,7 @@ class SeriesController(base.Controller):
         policy.authorize(base.context(), policies.LIST)
         query = parsing.query(pecan.request, LIST_QUERY)
         limit, offset = base.page_of(query)
-        project_id = base.listed_project(query, policies.LIST_ALL, texts.refusals.LIST_SERIES)
+        project_id = base.listed_project(query, policies.LIST_ALL, texts.permissions.LIST_SERIES)
         page, total = progress.listing(project_id, limit, offset)
         flavors = progress.flavors_of(page)
         documents = [views.series(item, flavors[item.booking.flavor]) for item in page]

@@ -17,7 +17,7 @@ class SharesController(declared.ItemsController):
 
     def page(self, query: dict[str, Any], limit: int | None, offset: int) -> Any:
         rule = ShareFields.rule("list:all")
-        project_id = base.listed_project(query, rule, texts.refusals.LIST_SHARES)
+        project_id = base.listed_project(query, rule, texts.permissions.LIST_SHARES)
         filters = {name: query[name] for name in ("reservation_id",) if name in query}
         return shares.listing(project_id, filters, limit, offset)
 

@@ -36,7 +36,7 @@ class UsageController(base.Controller):
         now = timeutils.utcnow()
         wanted = UsageFilter(
             window=_window(query, now),
-            project_id=base.listed_project(query, policies.GET_OTHER, texts.refusals.SEE_USAGE),
+            project_id=base.listed_project(query, policies.GET_OTHER, texts.permissions.SEE_USAGE),
             user_id=query.get("user_id"),
             flavor_id=query.get("flavor_id"),
         )

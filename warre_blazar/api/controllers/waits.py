@@ -27,7 +27,7 @@ class WaitsController(declared.ItemsController):
 
     def page(self, query: dict[str, Any], limit: int | None, offset: int) -> Any:
         project_id = base.listed_project(
-            query, WaitFields.rule("list:all"), texts.refusals.LIST_WAITS
+            query, WaitFields.rule("list:all"), texts.permissions.LIST_WAITS
         )
         wanted = WaitFilter(project_id, query.get("user_id"), query.get("status"))
         return waits.listing(wanted, limit, offset)
