@@ -4,6 +4,7 @@
 Both are asked for the same instances on the same rows: hosts of 64 vcpus, each with so many
 reservations of 1 to 27 days spread over a year, half of them ours. A third number in a size is the
 number of GPUs of each host. Each of our instances then takes one, which Blazar's plugin can't do.
+Nothing else is booked meanwhile, so ours has kept the hosts (``scale.py`` also books beside it).
 Needs MariaDB only: ``tools/testdb up && eval "$(tools/testdb env)"`` first. Makes databases of its
 own and drops them.
 """
@@ -13,9 +14,11 @@ import contextlib
 import dataclasses
 import datetime
 import functools
-import os
+import pathlib
 import random
 import statistics
+import sys
+import tempfile
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -23,11 +26,13 @@ from typing import Any
 
 import figures
 import sqlalchemy as sa
-from blazar.db.sqlalchemy import facade_wrapper
 from blazar.plugins.instances import instance_plugin
 from blazar.plugins.oshosts import host_plugin as _host_plugin  # noqa: F401 - the instance plugin expects it there
 from oslo_config import cfg
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
+
+from tests.functional.db import databases
 from warre_blazar.db import session, tables
 from warre_blazar.db.hosts import allocations, host_providers
 from warre_blazar.db.hosts.host_providers import Reading
@@ -40,6 +45,8 @@ from warre_blazar.domain.hosts.providers import Inventory, Provider
 from warre_blazar.domain.timeline import Span
 from warre_blazar.services import searches
 
+#: The kind of database.
+KIND = "mariadb"
 SIZES = ("10x10", "100x10", "100x100", "200x20", "200x100", "200x100x8", "1000x100")
 DAYS = (14, 365)
 COUNT = 5
@@ -230,9 +237,15 @@ def fill(engine: sa.Engine, host_count: int, per_host: int, shape: Shape) -> Non
             if len(rows[tables.compute_hosts]) * per_host >= _ROWS:
                 write(db, rows)
         write(db, rows)
-    with engine.connect() as db:
+    analyze(engine)
+
+
+def analyze(engine: sa.Engine) -> None:
+    """Let the server count the rows, as it does after a while."""
+    if engine.dialect.name == "mysql":
         names = ", ".join(table.name for table in tables.metadata.sorted_tables)
-        db.execute(sa.text(f"ANALYZE TABLE {names}")).all()
+        with engine.connect() as db:
+            db.execute(sa.text(f"ANALYZE TABLE {names}")).all()
 
 
 def write(db: sa.Connection, rows: Rows) -> None:
@@ -245,14 +258,12 @@ def write(db: sa.Connection, rows: Rows) -> None:
 @searches.uncollected()  # as the service has it
 def chosen(shape: Shape, wanted: placing.Wanted) -> int:
     """How many of the wanted instances get a host by the package's choice."""
-    return placing.choose(_matching(shape, wanted.window), wanted)[1]
+    return placing.choose(_matching(shape), wanted)[1]
 
 
-def _matching(shape: Shape, span: Span) -> list[BookableHost]:
+def _matching(shape: Shape) -> list[BookableHost]:
     with session.reader() as db:
-        booked = allocations.matching_hosts(
-            db, "flavor", lambda host: host.matches(shape, None), placing.around(span)
-        )
+        booked = allocations.matching_hosts(db, "flavor", lambda host: host.matches(shape, None))
     return booked.hosts
 
 
@@ -263,7 +274,7 @@ def by_us(span: Span) -> int:
 @searches.uncollected()
 def by_us_with_gpus(gpus: int, span: Span) -> int:
     wanted = placing.Wanted(_GPU_SHAPE.request, COUNT, span)
-    return placing.choose([with_gpus(h, gpus) for h in _matching(_SHAPE, span)], wanted)[1]
+    return placing.choose([with_gpus(h, gpus) for h in _matching(_SHAPE)], wanted)[1]
 
 
 def with_gpus(host: BookableHost, gpus: int) -> BookableHost:
@@ -320,23 +331,14 @@ def measured(
 @contextlib.contextmanager
 def database() -> Iterator[sa.Engine]:
     """Blazar's engine on a new database with all tables."""
-    server = sa.make_url(os.environ["WARRE_TEST_MARIADB_URL"])
-    admin = sa.create_engine(server, isolation_level="AUTOCOMMIT")
-    name = f"warre_bench_{uuid.uuid4().hex[:8]}"
-    with admin.connect() as connection:
-        connection.execute(sa.text(f"CREATE DATABASE {name}"))
-    url = server.set(database=name).render_as_string(hide_password=False)
-    cfg.CONF.set_override("connection", url, group="database")
-    try:
-        with session.writer() as db:
-            engine: Any = db.get_bind()
-        tables.metadata.create_all(engine)
-        yield engine
-        engine.dispose()
-    finally:
-        facade_wrapper._clear_engine()
-        with admin.connect() as connection:
-            connection.execute(sa.text(f"DROP DATABASE {name}"))
+    with (
+        tempfile.TemporaryDirectory() as directory,
+        databases.made(KIND, pathlib.Path(directory)) as url,
+    ):
+        cfg.CONF.set_override("connection", url, group="database")
+        with databases.connected() as engine:
+            tables.metadata.create_all(engine)
+            yield engine
 
 
 def main() -> None:

@@ -17,7 +17,7 @@ import uuid
 import figures
 import prometheus_client
 import sqlalchemy as sa
-from hosts import Rows, database, flavor_row, host_rows, reservation_rows, write
+from hosts import Rows, analyze, database, flavor_row, host_rows, reservation_rows, write
 from oslo_config import cfg
 
 from warre_blazar.cmd.metric_families import Collector
@@ -70,9 +70,7 @@ def fill(engine: sa.Engine, live: int, days: int, hosts: int, flavors: int) -> N
         db.execute(
             tables.managers.insert().values(id=uuid.uuid4().hex, host="manager", heartbeat=now)
         )
-    with engine.connect() as db:
-        names = ", ".join(table.name for table in tables.metadata.sorted_tables)
-        db.execute(sa.text(f"ANALYZE TABLE {names}")).all()
+    analyze(engine)
 
 
 def read() -> metrics.Site:

@@ -18,7 +18,7 @@ from typing import Any
 
 import figures
 import sqlalchemy as sa
-from hosts import Rows, database, flavor_row, host_rows, reservation_rows, write
+from hosts import Rows, analyze, database, flavor_row, host_rows, reservation_rows, write
 from oslo_config import cfg
 
 from warre_blazar.db import tables
@@ -67,9 +67,7 @@ def fill(engine: sa.Engine, asked: argparse.Namespace, kinds: int) -> None:
             if number % _CHUNK == _CHUNK - 1:
                 write(db, rows)
         write(db, rows)
-    with engine.connect() as db:
-        names = ", ".join(table.name for table in tables.metadata.sorted_tables)
-        db.execute(sa.text(f"ANALYZE TABLE {names}")).all()
+    analyze(engine)
 
 
 def question(flavor: str, count: int, hours: int) -> free_time.Question:

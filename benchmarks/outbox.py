@@ -58,6 +58,7 @@ from warre_blazar.domain.series.series import (
     SeriesStatus,
     SeriesWork,
 )
+from warre_blazar.domain.timeline import Span
 from warre_blazar.messengers.smtp import SmtpMessenger
 from warre_blazar.plugins import change_records
 from warre_blazar.services.messages import messages, notifications
@@ -118,12 +119,14 @@ class Site:
         self._flavor = world.add_flavor(slots=10_000, vcpu=1)
         self._channels = _channels(port)
 
-    def book(self, work: SeriesWork | None = None) -> None:
+    def book(self) -> None:
         """Book for the next user, as a manager does."""
-        number = 0 if work else self._booked % self._users
-        day = 1 + self._booked % 300
+        number, day = self._booked % self._users, 1 + self._booked % 300
         self._booked += 1
-        span, project = world.hours(24 * day, 24 * day + 1), f"project{number}"
+        self._book(number, day)
+
+    def _book(self, number: int, day: int, work: SeriesWork | None = None) -> None:
+        span, project = _lesson(day), f"project{number}"
         request = world.request(self._flavor, span, project_id=project)
         lease = world.add_lease(span, project_id=project)
         world.write_lease(lease.id, {"user_id": f"user{number}"})
@@ -150,10 +153,10 @@ class Site:
                 ends_running=False,
                 created_at=world.NOW,
             ),
-            [world.hours(24 * day, 24 * day + 1) for day in range(LESSONS)],
+            [_lesson(day) for day in range(LESSONS)],
         )
-        for _ in range(LESSONS):
-            self.book(SeriesWork(series.id, series.work_id))
+        for day in range(LESSONS):
+            self._book(0, day, SeriesWork(series.id, series.work_id))
         progress.finish(progress.tries(series))
 
     def let_wait(self, bookings: int) -> None:
@@ -213,6 +216,10 @@ class Site:
         costs[CPU] = 1000 * (time.thread_time() - begun)
         sa.event.remove(self._engine, "before_cursor_execute", executes)
         sa.event.remove(self._engine, "begin", begins)
+
+
+def _lesson(day: int) -> Span:
+    return world.hours(24 * day, 24 * day + 1)
 
 
 def _copied(entry: Mapping[str, Any], number: int, user: int) -> dict[str, Any]:

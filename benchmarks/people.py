@@ -30,6 +30,7 @@ from warre_blazar.domain.hosts.holdings import Holding
 from warre_blazar.domain.hosts.providers import Inventory
 from warre_blazar.domain.running import idle
 from warre_blazar.domain.slots.free_time import FreeTime, Question, Supply
+from warre_blazar.domain.taken import TakenOverTime
 from warre_blazar.domain.timeline import Claim, Span
 
 _FIRST = datetime.datetime(2100, 1, 4)
@@ -244,7 +245,7 @@ class Simulation:
             for host, count in booked.hosts.items():
                 held[host] += [holding] * count
         hosts = [host.holding(held[host.id]) for host in self._hosts]
-        claims = {str(b.wish.number): [Claim(_span(b.start, b.end), b.wish.count)] for b in near}
+        taken = TakenOverTime(Claim(_span(b.start, b.end), b.wish.count) for b in near)
         question = Question(
             "flavor",
             wish.project,
@@ -255,7 +256,7 @@ class Simulation:
             0 * _HOUR,
             least=length,
         )
-        supply = Supply(hosts, {"flavor": claims}, {})
+        supply = Supply(hosts, {"flavor": taken}, {})
         spans = FreeTime(self._flavor, question, supply).spans()
         if not spans:
             return False

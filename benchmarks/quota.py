@@ -7,15 +7,16 @@ own, with as many past reservations beside, and 50,000 of another project, and d
 
 import argparse
 import datetime
-import os
 import statistics
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import figures
 import sqlalchemy as sa
+from hosts import database
+from oslo_config import cfg
 from sqlalchemy.orm import Session
 
 from warre_blazar.db import tables
@@ -131,26 +132,12 @@ def measured(engine: sa.Engine, ask: Callable[..., Amount], runs: int) -> tuple[
     return statistics.median(times), found
 
 
-def databases(sizes: list[int]) -> Iterator[tuple[int, sa.Engine]]:
-    server = sa.make_url(os.environ["WARRE_TEST_MARIADB_URL"])
-    admin = sa.create_engine(server, isolation_level="AUTOCOMMIT")
-    for size in sizes:
-        name = f"warre_bench_{uuid.uuid4().hex[:8]}"
-        with admin.connect() as connection:
-            connection.execute(sa.text(f"CREATE DATABASE {name}"))
-        engine = sa.create_engine(server.set(database=name))
-        try:
-            tables.metadata.create_all(engine)
-            with engine.begin() as db:
-                flavor = add_flavor(db)
-                fill(db, "ours", size, "PENDING", flavor)
-                fill(db, "ours", size, "TERMINATED", flavor)
-                fill(db, "another", OTHERS, "PENDING", flavor)
-            yield size, engine
-        finally:
-            engine.dispose()
-            with admin.connect() as connection:
-                connection.execute(sa.text(f"DROP DATABASE {name}"))
+def fill_all(engine: sa.Engine, size: int) -> None:
+    with engine.begin() as db:
+        flavor = add_flavor(db)
+        fill(db, "ours", size, "PENDING", flavor)
+        fill(db, "ours", size, "TERMINATED", flavor)
+        fill(db, "another", OTHERS, "PENDING", flavor)
 
 
 def main() -> None:
@@ -158,11 +145,14 @@ def main() -> None:
     parser.add_argument("--sizes", type=int, nargs="+", default=list(SIZES))
     parser.add_argument("--runs", type=int, default=9)
     asked = parser.parse_args()
+    cfg.CONF([], project="blazar", default_config_files=[])
     print(f"{'counted':>8} {'one query ms':>13} {'in Python ms':>13} {'ratio':>6}")
     table = [("Reservations counted", "One query", "The same rows, added up in Python")]
-    for size, engine in databases(asked.sizes):
-        ours, found = measured(engine, in_sql, asked.runs)
-        floor, expected = measured(engine, in_python, asked.runs)
+    for size in asked.sizes:
+        with database() as engine:
+            fill_all(engine, size)
+            ours, found = measured(engine, in_sql, asked.runs)
+            floor, expected = measured(engine, in_python, asked.runs)
         if found != expected:
             raise SystemExit(f"they differ: {found} {expected}")
         print(f"{size:>8} {ours:>13.2f} {floor:>13.2f} {floor / ours:>6.1f}", flush=True)
