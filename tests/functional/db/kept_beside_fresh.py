@@ -9,6 +9,7 @@ import contextvars
 import dataclasses
 import datetime
 import itertools
+import re
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -21,8 +22,10 @@ from warre_blazar.db.hosts import kept_hosts, reservable_hosts
 from warre_blazar.domain.flavors.devices import NO_DEVICES
 from warre_blazar.domain.taken import TakenOverTime
 
-#: How statements begin that change rows.
-_WRITING = ("INSERT", "UPDATE", "DELETE", "WITH")
+#: What statements that change rows begin with, and the table. After WITH it may be any table.
+_WRITING = re.compile(r"(WITH)\b|(?:INSERT .*?INTO|UPDATE|DELETE FROM) (\w+)", re.DOTALL)
+#: An option of connections on which the comparison reads.
+_READS = "reads_what_is_kept"
 #: Columns of hosts that say nothing about them, or that are asked for each time.
 _UNKEPT = {"created_at", "updated_at", "reservable"}
 
@@ -31,17 +34,23 @@ _UNKEPT = {"created_at", "updated_at", "reservable"}
 def compared(engine: sa.Engine) -> Iterator[list[str]]:
     """A list of the differences that are found until the end of the context."""
     found: list[str] = []
-    written = [True]
+    written, read = {"WITH"}, {"WITH"}
 
-    def note(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
-        if statement.startswith(_WRITING):
-            written.append(True)
+    def note(connection: sa.Connection, _cursor: Any, statement: str, *_: Any) -> None:
+        if _READS in connection.get_execution_options():
+            read.update(re.findall(r"\w+", statement))
+        elif match := _WRITING.match(statement):
+            written.add(match[1] or match[2])
 
     def look(db: Session) -> None:
         if threading.current_thread() is not threading.main_thread():
             return
-        if db.get_bind() is engine and written and not found:
-            written.clear()
+        if db.get_bind() is not engine or found:
+            return
+        # What is kept says nothing of the other tables.
+        concerned = written & read
+        written.clear()
+        if concerned:
             # The transaction that has ended may have been a writer's, but this isn't one.
             found.extend(contextvars.Context().run(_differences, engine))
 
@@ -65,7 +74,7 @@ def _look(engine: sa.Engine) -> list[str]:
     is_postgresql = engine.dialect.name == "postgresql"
     isolation = {"isolation_level": "REPEATABLE READ"} if is_postgresql else {}
     with (
-        engine.execution_options(**isolation).connect() as connection,
+        engine.execution_options(**isolation, **{_READS: True}).connect() as connection,
         Session(bind=connection) as db,
     ):
         return list(_compare(db, engine))
