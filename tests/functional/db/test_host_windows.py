@@ -2,21 +2,17 @@
 
 import datetime
 import functools
-import threading
-from concurrent import futures
-from typing import Any
 
 import pytest
 import sqlalchemy as sa
 
 from tests.fakes.cloud import Cloud
-from tests.functional.db import databases, oversold, races, world
+from tests.functional.db import oversold, races, world
 from tests.functional.db.outage import book_on, hosts_of
 from warre_blazar.db import session, tables
 from warre_blazar.db.booking import reservations
 from warre_blazar.db.records import changes
 from warre_blazar.domain.audit.differences import DifferenceKind
-from warre_blazar.domain.hosts.host_marks import Drain
 from warre_blazar.domain.maintenance import Outcome, OverBookings
 from warre_blazar.domain.records.changes import ChangeKind
 from warre_blazar.domain.timeline import Span
@@ -25,7 +21,6 @@ from warre_blazar.services.audit import looking
 from warre_blazar.services.booking import admission
 from warre_blazar.services.flavors import capacity
 from warre_blazar.services.maintenance import maintenance_windows, over_bookings
-from warre_blazar.services.moves import drained_hosts, relocation
 
 pytestmark = pytest.mark.usefixtures("database")
 
@@ -317,35 +312,3 @@ def test_dry_runs_and_windows_at_the_same_time_all_end(pair, flavor):
     foreseeing = functools.partial(close, hours(2, 4), dry_run=True)
     result = races.in_threads([foreseeing, closing, foreseeing, closing])
     assert result.outcomes == {"held": 4}
-
-
-@pytest.mark.parametrize("preview", ["show", "dry run", "drain"])
-def test_preview_claims_nothing(database: sa.Engine, pair, flavor, monkeypatch, preview):
-    """A booking on the same host and of the same flavor goes on while a preview computes."""
-    made = book_on(pair[0], flavor, hours(2, 3))
-    before, booked, reached = databases.dump(database), threading.Event(), threading.Event()
-    result_of, waited = relocation._result, []
-
-    def result(*args: Any) -> Any:
-        """The reservation has been moved, as the preview sees it."""
-        reached.set()
-        waited.append(booked.wait(60))
-        return result_of(*args)
-
-    monkeypatch.setattr(relocation, "_result", result)
-    previews = {
-        "show": lambda: close(hours(2, 4), OverBookings.SHOW),
-        "dry run": lambda: close(hours(2, 4), dry_run=True),
-        "drain": lambda: drained_hosts.foresee(
-            "a", Drain(None, world.NOW, None), world.conditions(), world.NOW
-        ),
-    }
-    with futures.ThreadPoolExecutor() as pool:
-        foreseen = pool.submit(previews[preview])
-        assert reached.wait(60)
-        unchanged = databases.dump(database) == before
-        world.book(world.request(flavor, hours(2, 3)))
-        booked.set()
-        foreseen.result(60)
-    assert (unchanged, waited) == (True, [True])
-    assert hosts_of(made) == {pair[0]: 1}
