@@ -358,7 +358,7 @@ def _serve(world: World, scene: Scene) -> None:
 
 
 def _cancel(world: World, scene: Scene) -> None:
-    waits.cancel(waits.get(scene.wait_ids[0]), world.now)
+    waits.cancel(waits.get(scene.wait_ids[0]), world.now, None)
 
 
 SHORTER = SPAN.start + datetime.timedelta(hours=2)

@@ -47,6 +47,7 @@ SAMPLES: dict[str, Any] = {
     "": "x",
     "number": 2,
     "time": datetime.datetime(2026, 7, 1, 9),
+    "by": "u",
     "names": ["a", "b"],
     "or": ["a", "b"],
     "nouns": ["a", "b"],
@@ -95,6 +96,13 @@ def test_sentence_is_worded_in_the_zone_of_its_reader():
     assert error.detail["latest_end"] == "2026-07-01T09:00:00+00:00"
     worded = texts.word(error.document, texts.reader(in_melbourne))
     assert "choose an end until 19:00 there, or" in worded
+
+
+@pytest.mark.parametrize(("user", "by"), [("u1", " by Ada"), (None, "")])
+def test_user_is_named_as_the_reader_knows_them(user: str | None, by: str):
+    error = exceptions.ReservationDeleted("r1", datetime.datetime(2026, 7, 1, 9), user)
+    to = texts.reader(in_melbourne, user={"u1": "Ada"}.__getitem__)
+    assert texts.word(error.document, to) == f"Reservation r1 was deleted at 19:00 there{by}"
 
 
 def test_sentence_within_a_sentence_is_worded_in_the_zone_of_its_reader():

@@ -24,6 +24,7 @@ from warre_blazar.cli import (
     confirmation,
     error_advice,
     failure_codes,
+    keystone_names,
     time_display,
     time_input,
     time_zones,
@@ -62,7 +63,7 @@ class Command(BlazarCommand):
     def v2(self) -> Client:
         """The client of the v2 API. It uses the connection that the running CLI has made for v1."""
         manager = self.get_client().lease.request_manager
-        reader = time_display.reader(self.where)
+        reader = time_display.reader(self.where, self._user)
         if isinstance(manager, blazar.RequestManager):
             auth = token_endpoint.Token(manager.blazar_url, manager.auth_token)
             return Client(keystone.Session(auth=auth), reader=reader)
@@ -79,6 +80,9 @@ class Command(BlazarCommand):
             endpoint_override=manager.endpoint_override,
             reader=reader,
         )
+
+    def _user(self, user_id: str) -> str:
+        return keystone_names.user(self.v2.transport.session, user_id) or user_id
 
     def now(self) -> datetime.datetime:
         """Return the present time in UTC. Tests replace this method."""

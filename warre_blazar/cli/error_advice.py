@@ -76,13 +76,9 @@ def text(error: errors.ClientError, app: object, project: str | None = None) -> 
     if isinstance(error, errors.NoSuchReservation):
         listing = f"{Fields(app)['reservation-list']} --name {shlex.quote(error.ref)}"
         return f"{message}. To list the IDs: {listing}, for operators also with --all-projects"
-    if isinstance(error, errors.DeletedReservation):
-        names = Fields(app)
-        which = error.ids[0] if len(error.ids) == 1 else "ID"
-        return (
-            f"{message}. {names['reservation-show']} {which} shows what is kept of it, and "
-            f"{names['reservation-list']} --deleted lists deleted reservations"
-        )
+    if isinstance(error, errors.NotFound) and error.detail.get("reason") == "deleted":
+        which = error.ids[0] if isinstance(error, errors.Over) else error.detail["reservation"]
+        return f"{message}. {Fields(app)['reservation-show']} {which} shows what is kept of it"
     code = error.code if isinstance(error, errors.ApiError) else ""
     if code in commands.INSTEAD:
         return commands.INSTEAD[code].sentence({})

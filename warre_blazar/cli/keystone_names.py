@@ -77,6 +77,12 @@ def _domain_id(session: Any, ref: str) -> str:
     raise Failure(f"There is no domain {ref!r}; see openstack domain list")
 
 
+def user(session: Any, user_id: str) -> str | None:
+    """Return the name of a user, or None if Keystone hides it."""
+    found = ask(session, f"/users/{quote(user_id, safe='')}", {}, "user")
+    return found and str(found["name"])
+
+
 def ask(session: Any, path: str, query: dict[str, str], part: str) -> Any:
     """Send a GET request to Keystone, and return one part of the answer.
 

@@ -26,7 +26,7 @@ from warre_blazar.cli import (
 from warre_blazar.cli.failure import Failure, WrongOptions
 from warre_blazar.cli.reservation_fields import flat, phrase
 from warre_blazar.cli.reservation_options import texts
-from warre_blazar.client import Reservation, errors
+from warre_blazar.client import Reservation, errors, lookup
 from warre_blazar.client.types import Document
 from warre_blazar.fields.reservations import DELETED
 from warre_blazar.texts import commands
@@ -154,7 +154,8 @@ class ShowReservation(ReservationCommand, base.OneCommand, base.ShowCommand):
         except errors.NotFound as error:
             if parsed_args.changes or error.code != "reservation_not_found":
                 raise
-        return get(ref, log=True)  # Only with its log, a deleted reservation is found.
+            reservation_id = error.detail.get("reservation", ref)
+        return get(reservation_id, log=True)  # Only with its log, a deleted reservation is found.
 
     def _deletion(self, reservation: Reservation, names: Mapping[str, str]) -> str:
         """Return a sentence that says when a reservation was deleted, and by whom if known."""
@@ -230,7 +231,7 @@ class UpdateReservation(ReservationCommand, base.OneCommand, base.ChangeCommand,
         zones = time_input.inexact_zones(typed, self.where)
         derived = bool(hours or count or parsed_args.longest)
         if parsed_args.dry_run or start or end or derived:
-            before = self.v2.reservations.get(ref)
+            before = self._live(ref)
             if ends_now:
                 end = self._soonest_end(before)
             period = self.new_times(before, start, end, hours)
@@ -264,6 +265,15 @@ class UpdateReservation(ReservationCommand, base.OneCommand, base.ChangeCommand,
             raise Failure(dry_run.refused(self.v2, changed, error, self.app, self.where)) from error
         self.warn(changed_to)
         return self.details(flat(changed_to))
+
+    def _live(self, ref: str) -> Reservation:
+        """
+        :raises errors.Over: the reservation has ended.
+        """
+        before = self.v2.reservations.get(ref)
+        if before.status == "COMPLETE":
+            raise lookup.over_error(self.v2.reservations, ref, [before])
+        return before
 
     def _report(
         self, changed: dry_run.Changed, plan: str, loss: str, others: Mapping[str, Any]

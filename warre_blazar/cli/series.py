@@ -21,7 +21,7 @@ from warre_blazar.cli import (
     wording,
 )
 from warre_blazar.cli.failure import RefusedDryRun, WrongArguments, WrongOptions
-from warre_blazar.client import Series, SeriesForeseen, errors
+from warre_blazar.client import Series, SeriesForeseen, errors, lookup
 from warre_blazar.client.types import Document
 from warre_blazar.fields import declaration
 
@@ -372,7 +372,7 @@ class DeleteSeries(_AllSeries, base.DeleteCommand):
         return parser
 
     def remove(self, ref: str, parsed_args: argparse.Namespace) -> base.Deletion:
-        series = self.v2.series.get(ref)
+        series = self._live(ref, running=parsed_args.running)
         if not parsed_args.yes:
             if confirmation.on_terminal():
                 phrase = self._phrase(series, running=parsed_args.running)
@@ -383,7 +383,16 @@ class DeleteSeries(_AllSeries, base.DeleteCommand):
         return base.Deletion(base.identified(ref, series.id), gone)
 
     def describe(self, ref: str) -> str:
-        return self._phrase(self.v2.series.get(ref), running=False)
+        return self._phrase(self._live(ref, running=False), running=False)
+
+    def _live(self, ref: str, *, running: bool) -> Series:
+        """
+        :raises errors.Over: the series was ended. Its running reservations may still be deleted.
+        """
+        series = self.v2.series.get(ref, past=running)
+        if series.status == "ended" and not running:
+            raise lookup.over_error(self.v2.series, ref, [series])
+        return series
 
     def _phrase(self, series: Series, *, running: bool) -> str:
         states = {"PENDING_CREATE", "ALLOCATED", *(("ACTIVE",) if running else ())}

@@ -2,6 +2,7 @@
 
 import datetime
 import functools
+from collections.abc import Callable
 from typing import Any
 
 from warre_blazar import texts
@@ -47,9 +48,12 @@ def brief(moment: datetime.datetime, where: datetime.tzinfo) -> str:
     return f"{local:%Y-%m-%d %H:%M} {_offset(local)}"
 
 
-def reader(where: datetime.tzinfo) -> texts.Reader:
-    """The reader of sentences whose times are shown in a zone."""
-    return texts.reader(functools.partial(brief, where=where))
+def reader(where: datetime.tzinfo, user: Callable[[str], str] = str) -> texts.Reader:
+    """The reader of sentences whose times are shown in a zone.
+
+    :param user: returns the name of a user, given by the id.
+    """
+    return texts.reader(functools.partial(brief, where=where), user=user)
 
 
 def plain(moment: datetime.datetime, where: datetime.tzinfo) -> str:

@@ -4,7 +4,6 @@ import argparse
 import re
 from collections.abc import Iterable
 from typing import Any
-from urllib.parse import quote
 
 from keystoneauth1 import exceptions as ksa
 
@@ -55,9 +54,9 @@ def names(command: base.Command, ids: Iterable[str | None]) -> dict[str, str]:
     names_by_id = {}
     # The user's own name is looked up first, because Keystone never refuses that request.
     for user_id in sorted(wanted, key=lambda user_id: (user_id != own, user_id)):
-        user = keystone_names.ask(session, f"/users/{quote(user_id, safe='')}", {}, "user")
-        if user is not None:
-            names_by_id[user_id] = user["name"]
+        name = keystone_names.user(session, user_id)
+        if name is not None:
+            names_by_id[user_id] = name
         elif user_id != own:
             break
     return names_by_id

@@ -17,8 +17,8 @@ from warre_blazar.cli import (
     time_zones,
     wording,
 )
-from warre_blazar.cli.failure import Failure, WrongOptions
-from warre_blazar.client import Wait, errors
+from warre_blazar.cli.failure import WrongOptions
+from warre_blazar.client import Wait, errors, lookup
 from warre_blazar.client.types import Document
 from warre_blazar.fields import waits as fields
 
@@ -228,11 +228,11 @@ class DeleteWait(_Waits, base.DeleteCommand):
 
     def _live(self, ref: str) -> Wait:
         """
-        :raises Failure: the wait is canceled already. The API accepts another deletion of it.
+        :raises errors.Over: the wait is canceled already. The API accepts another deletion of it.
         """
         wait = self.v2.waits.get(ref)
         if wait.status == "CANCELED":
-            raise Failure(f"Wait {ref} was canceled before")
+            raise lookup.over_error(self.v2.waits, ref, [wait])
         return wait
 
     def describe(self, ref: str) -> str:

@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from warre_blazar.client.types import Alternatives
+from warre_blazar.client.types import Alternatives, Document
 
 #: Where urllib3's text begins in a text of keystoneauth about a lost connection.
 _URLLIB3 = re.compile(r": (?:HTTP|\()")
@@ -125,17 +125,17 @@ class NoSuchReservation(NotFound):
         self.ref = ref
 
 
-class DeletedReservation(NotFound):
-    """The start of an id belongs to no reservation that is there, but to deleted ones.
+class Over(NotFound):
+    """What a name or the start of an id means was there, and is over.
 
-    :ivar ids: the ids of the deleted reservations.
+    :ivar ids: the ids of all that it may mean, the latest first.
     """
 
-    def __init__(self, ref: str, ids: list[str]) -> None:
-        if len(ids) == 1:
-            text = f"Reservation {ids[0]} was deleted"
-        else:
-            named = ", ".join(ids[:_MOST_NAMED]) + (", ..." if len(ids) > _MOST_NAMED else "")
-            text = f"The reservations whose IDs start with {ref!r} were deleted: {named}"
-        super().__init__(text, 404)
+    def __init__(self, said: Sequence[Document], ids: list[str]) -> None:
+        """
+        :param said: what is said of each, as the API would answer: code, message and detail.
+        """
+        more = [f"{len(said) - _MOST_NAMED} more"] if len(said) > _MOST_NAMED else []
+        text = "; ".join([*(each["message"] for each in said[:_MOST_NAMED]), *more])
+        super().__init__(text, 404, said[0]["code"], said[0]["detail"])
         self.ids = ids

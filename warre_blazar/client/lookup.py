@@ -1,12 +1,15 @@
-"""Translates the names that people use into ids."""
+"""Translates the names that people use into ids, and says what is over."""
 
+import datetime
 import difflib
 import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from warre_blazar.client import errors, transport
-from warre_blazar.client.types import Reservation, Window
+from warre_blazar.client.types import Reservation, Series, Wait, Window
+from warre_blazar.fields.reservations import DELETED
+from warre_blazar.texts import Said, refusals
 
 _ID = re.compile(r"[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}", re.IGNORECASE)
 #: The start of an id. It has at least four characters, so that no short name is taken for the start
@@ -50,9 +53,9 @@ def reservation(reservations: Any, ref: str, *, past: bool = False) -> str:
         name works only if exactly one of the project's reservations has it, not counting COMPLETE
         reservations. The start of an id also finds reservations of other projects if the user may
         list them.
-    :param past: whether a name may mean a COMPLETE reservation if nothing else matches.
-    :raises errors.NotFound: no reservation matches. If deleted ones do, it is a
-        ``DeletedReservation``.
+    :param past: whether a name may mean a COMPLETE reservation if nothing else matches, or a name
+        or the start of an id a deleted one.
+    :raises errors.NotFound: no reservation matches. If those that are over do, it is an ``Over``.
     :raises errors.Ambiguous: several reservations match.
     """
     if is_id(ref):
@@ -67,7 +70,17 @@ def reservation(reservations: Any, ref: str, *, past: bool = False) -> str:
         or (_past(own, ref) if past else [])
     )
     if not matches:
-        raise _missing(reservations, ref)
+        deleted = _deleted(reservations, ref)
+        matches = deleted if past else []
+        over: list[Reservation] = [
+            *(r for r in own if r.status == "COMPLETE" and r.name == ref),
+            *deleted,
+        ]
+        if over and not past:
+            over.sort(key=_end, reverse=True)
+            raise over_error(reservations, ref, over)
+    if not matches:
+        raise errors.NoSuchReservation(ref)
     return _sole_id("reservation", ref, [r.id for r in matches], matches)
 
 
@@ -95,19 +108,47 @@ def _started_elsewhere(
     return [r for r in everywhere if _is_start_of_id(ref, r.id)]
 
 
-def _missing(reservations: Any, ref: str) -> errors.NotFound:
-    """The error for a text that no reservation matches. It says if deleted reservations do."""
-    if not _ID_PREFIX.fullmatch(ref):
-        return errors.NoSuchReservation(ref)
+def _deleted(reservations: Any, ref: str) -> Sequence[Reservation]:
+    """The deleted reservations with a name, or with ids that start with ``ref``."""
+    name = None if _ID_PREFIX.fullmatch(ref) else ref
     try:
-        own = reservations.list(deleted=True)
-        deleted: Sequence[Reservation] = [r for r in own if _is_start_of_id(ref, r.id)]
-        deleted = deleted or _started_elsewhere(reservations, ref, deleted=True)
-    except errors.ApiError:  # Only the text of the error depends on the answer.
-        deleted = []
-    if deleted:
-        return errors.DeletedReservation(ref, [r.id for r in deleted])
-    return errors.NoSuchReservation(ref)
+        own = reservations.list(deleted=True, name=name)
+        found = [r for r in own if r.name == ref or _is_start_of_id(ref, r.id)]
+        return found or _started_elsewhere(reservations, ref, deleted=True)
+    except errors.ApiError:  # An older server has no list of them.
+        return []
+
+
+def _end(reservation: Reservation) -> datetime.datetime:
+    return reservation.deleted_at or reservation.end
+
+
+def over_error(
+    collection: Any, ref: str, items: Sequence[Reservation | Series | Wait]
+) -> errors.Over:
+    """Return the error that says when things have ended, and by whom.
+
+    :param collection: the client's collection of them.
+    :param ref: how a user has named them.
+    :param items: the things, the latest first.
+    """
+    said = [collection._transport.worded(_end_of(item, ref).document) for item in items]
+    return errors.Over(said, [item.id for item in items])
+
+
+def _end_of(item: Reservation | Series | Wait, ref: str) -> Said:
+    """What the API says of something that is over."""
+    of_id = item.id.startswith(ref.lower())
+    name = item.id if of_id else f"{ref} ({item.id})"
+    if isinstance(item, Wait):
+        status, at, by = item.status, item.ended_at, item.ended_by
+        return refusals.WAIT_OVER(wait=name, status=status, at=at, by=by)
+    if isinstance(item, Series):
+        return refusals.SERIES_OVER(series=name, at=item.ended_at, by=item.ended_by)
+    if item.status != DELETED:
+        return refusals.RESERVATION_OVER(reservation=name, at=item.end)
+    at, by = item.deleted_at, item.deleted_by
+    return refusals.RESERVATION_DELETED(reservation=name, at=at, by=by)
 
 
 def window(windows: Any, ref: str) -> str:
@@ -132,7 +173,8 @@ def series(all_series: Any, ref: str, *, past: bool = False) -> str:
     :param ref: the id, the start of the id, or the name. The name works only if exactly one of
         the project's series has it, not counting those that were ended.
     :param past: whether a name may mean a series that was ended if no other has it.
-    :raises errors.NotFound: no series matches.
+    :raises errors.NotFound: no series matches. If the name is of those that were ended, it is an
+        ``Over``.
     :raises errors.Ambiguous: several series match.
     """
     if is_id(ref):
@@ -141,15 +183,16 @@ def series(all_series: Any, ref: str, *, past: bool = False) -> str:
     ids = [s.id for s in own if _is_start_of_id(ref, s.id)]
     named = [s for s in own if s.name == ref]
     live = [s.id for s in named if s.status != "ended"]
-    over = [s.id for s in named] if past else []
-    return _sole_id("series", ref, ids or live or over, [])
+    if named and not past and not ids and not live:
+        raise over_error(all_series, ref, named)
+    return _sole_id("series", ref, ids or live or [s.id for s in named], [])
 
 
 def wait(waits: Any, ref: str) -> str:
     """Return a wait's id.
 
     :param ref: the id, the start of the id, or the name of the reservation that is waited for. The
-        name means the wait that is WAITING, or if none is, the only one that is over.
+        name means the wait that is WAITING, or if none is, the latest one.
     :raises errors.NotFound: no wait matches.
     :raises errors.Ambiguous: several waits match.
     """
@@ -159,7 +202,7 @@ def wait(waits: Any, ref: str) -> str:
     ids = [w.id for w in own if _is_start_of_id(ref, w.id)]
     named = [w for w in own if w.name == ref]
     waiting = [w.id for w in named if w.status == "WAITING"]
-    return _sole_id("wait", ref, ids or waiting or [w.id for w in named], [])
+    return _sole_id("wait", ref, ids or waiting or [w.id for w in named[-1:]], [])
 
 
 def _is_start_of_id(ref: str, object_id: str) -> bool:

@@ -154,7 +154,7 @@ class Transport:
                 f"{self.url}{path} answered {response.status_code} without a JSON document; "
                 "is it Blazar's endpoint?"
             )
-        return self._worded(document), response.headers.get("ETag")
+        return self.worded(document), response.headers.get("ETag")
 
     def create(self, path: str, body: Document) -> Any:
         """Send a request that creates something, and return the JSON document of its response.
@@ -205,7 +205,8 @@ class Transport:
             raise self._error(f"{method} {path}", response)
         return response
 
-    def _worded(self, answer: Any) -> Any:
+    def worded(self, answer: Any) -> Any:
+        """Return an answer of the API with its sentences worded for the reader."""
         return answer if self._reader is None else texts.worded(answer, self._reader)
 
     def _error(self, request: str, response: Any) -> errors.ClientError:
@@ -218,7 +219,7 @@ class Transport:
             error = errors.NotFound if status == 404 else errors.ApiError
             text = " ".join(str(document["error_message"]).split())
             said = {"code": code, "message": text, "detail": document.get("detail") or {}}
-            said = self._worded(said)
+            said = self.worded(said)
             return error(said["message"], status, code, said["detail"])
         if status in (404, 405):
             return self._not_served(request)

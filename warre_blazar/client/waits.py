@@ -12,7 +12,7 @@ class Waits(Owned[Wait]):
     """What projects want to book once there is room, the oldest first.
 
     ``ref`` is a wait's id, the start of its id, or the name of the reservation to be. A name works
-    only if no other wait of the project that is WAITING has it.
+    only if no other wait of the project that is WAITING has it. If none is, it means the latest.
 
     ``list`` filters by ``status`` (one or more of the states, which commas separate) and
     ``user_id``, and for operators by ``project_id`` or ``all_projects``. ``get`` returns a wait

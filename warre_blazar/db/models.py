@@ -487,6 +487,9 @@ series = sa.Table(
     # The request that books, or has booked last. Nobody is shown it.
     sa.Column("work_id", sa.String(36), nullable=False),
     sa.Column("ends_running", sa.Boolean, nullable=False),
+    # When somebody has ended the series, and who.
+    sa.Column("ended_at", sa.DateTime),
+    sa.Column("ended_by", sa.String(255)),
     # When somebody has last worked on the series, by the database's clock.
     sa.Column("touched_at", sa.DateTime, nullable=False),
     sa.Column("created_at", sa.DateTime, nullable=False),
@@ -557,6 +560,8 @@ waits = sa.Table(
     sa.Column("reservation_id", sa.String(36)),
     # When it was served, or ended otherwise.
     sa.Column("ended_at", sa.DateTime),
+    # Who has canceled it.
+    sa.Column("ended_by", sa.String(255)),
     sa.Index("ix_warre_waits_state", "state", "ended_at"),
     sa.Index("ix_warre_waits_project", "project_id", "state"),
 )

@@ -66,6 +66,8 @@ def _columns(item: BookedSeries) -> dict[str, Any]:
         "status": item.status.value,
         "work_id": item.work_id,
         "ends_running": item.ends_running,
+        "ended_at": item.ended_at,
+        "ended_by": item.ended_by,
         "created_at": item.created_at,
     }
 
@@ -96,6 +98,8 @@ def _series(row: sa.RowMapping) -> BookedSeries:
         status=SeriesStatus(row["status"]),
         work_id=row["work_id"],
         ends_running=row["ends_running"],
+        ended_at=row["ended_at"],
+        ended_by=row["ended_by"],
         created_at=row["created_at"],
         planned=row["planned"],
     )

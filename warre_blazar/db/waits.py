@@ -20,7 +20,7 @@ from warre_blazar.errors import exceptions
 _PLAIN = (
     *("id", "project_id", "user_id", "flavor_id", "category", "instance_count", "created_at"),
     *("expires_at", "affinity", "before_end", "status_reason", "found_flavor_id"),
-    *("reservation_id", "ended_at", "number"),
+    *("reservation_id", "ended_at", "ended_by", "number"),
 )
 
 

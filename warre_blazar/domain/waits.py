@@ -71,6 +71,8 @@ class Wait:
     found: Span | None = None
     reservation_id: str | None = None
     ended_at: datetime.datetime | None = None
+    #: Who has canceled it.
+    ended_by: str | None = None
     #: Counts up with each wait. 0: the wait isn't stored yet.
     number: int = 0
 

@@ -6,6 +6,7 @@ of the sentence, as a dict that can be written as JSON. This module contains not
 RPC. ``statuses`` maps codes to statuses, and ``blazar_errors`` maps errors to Blazar exceptions.
 """
 
+import datetime
 import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
@@ -218,6 +219,19 @@ class ReservationNotFound(WarreError):
 
     def __init__(self, ref: str) -> None:
         super().__init__(refusals.RESERVATION_NOT_FOUND(reservation=ref))
+
+
+class ReservationDeleted(WarreError):
+    """Only the record of the reservation is left.
+
+    :param at: when it was deleted.
+    :param by: the id of the user who deleted it. None: no user did.
+    """
+
+    code = "reservation_not_found"
+
+    def __init__(self, ref: str, at: datetime.datetime, by: str | None) -> None:
+        super().__init__(refusals.RESERVATION_DELETED(reservation=ref, at=at, by=by))
 
 
 class SeriesNotFound(WarreError):
@@ -467,9 +481,17 @@ class WaitOver(WarreError):
 
     code = "wait_over"
 
-    def __init__(self, wait_id: str, state: str | None = None) -> None:
-        entry = refusals.WAIT_OVER if state else refusals.WAIT_JUST_OVER
-        super().__init__(entry(wait=wait_id, status=state))
+    def __init__(
+        self,
+        wait_id: str,
+        state: str | None = None,
+        at: datetime.datetime | None = None,
+        by: str | None = None,
+    ) -> None:
+        entry, more = refusals.WAIT_JUST_OVER, {}
+        if at is not None:
+            entry, more = refusals.WAIT_OVER, {"at": at, "by": by}
+        super().__init__(entry(wait=wait_id, status=state, **more))
 
 
 class TooManyWaits(WarreError):

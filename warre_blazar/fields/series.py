@@ -227,6 +227,10 @@ class SeriesFields(Resource):
         Use.READ_ONLY | Use.RARE,
     )
     created_at = Field(Time(), "When the series was made.", Use.READ_ONLY)
+    ended_at: Field[datetime.datetime | None] = Field(
+        or_null(Time()), "When somebody has ended it.", Use.READ_ONLY
+    )
+    ended_by = Field(or_null(VALUE), "The id of the user who has ended it.", Use.READ_ONLY)
     reservations: Field[list[dict[str, Any]]] = Field(
         FieldKind(_OCCURRENCES),
         "Its reservations that weren't deleted, the earliest first. Lists of series don't have "

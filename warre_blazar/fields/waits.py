@@ -167,3 +167,4 @@ class WaitFields(Resource):
     ended_at: Field[datetime.datetime | None] = Field(
         or_null(Time()), "When it was served, or ended otherwise.", Use.READ_ONLY
     )
+    ended_by = Field(or_null(VALUE), "The id of the user who has canceled it.", Use.READ_ONLY)

@@ -25,7 +25,7 @@ from warre_blazar.texts import (
     services,
     warnings,
 )
-from warre_blazar.texts.entries import API, OR, Entry, NotValid, Reader, Said
+from warre_blazar.texts.entries import API, BY, OR, Entry, NotValid, Reader, Said
 
 __all__ = [
     "API",
@@ -69,17 +69,22 @@ BRIEF: Mapping[str, Entry] = {
 WARNINGS: Mapping[Key, Entry] = _of(warnings)
 
 
-def reader(time: Callable[[datetime], str], translate: Callable[[str], str] = str) -> Reader:
+def reader(
+    time: Callable[[datetime], str],
+    translate: Callable[[str], str] = str,
+    user: Callable[[str], str] = str,
+) -> Reader:
     """A reader to whom also the errors within other errors are worded.
 
     :param time: returns a moment in the reader's zone and form.
     :param translate: returns a template in the reader's language.
+    :param user: returns the name of a user, given by the id.
     """
 
     def said(document: Mapping[str, Any]) -> str:
         return word(document, made)
 
-    made = Reader(time, translate, said)
+    made = Reader(time, translate, said, user)
     return made
 
 
@@ -121,6 +126,6 @@ def word(document: Mapping[str, Any], to: Reader, entries: Mapping[Key, Entry] =
 def translatable() -> set[str]:
     """All texts on the page that a client with another language translates."""
     entries = [*ERRORS.values(), *WARNINGS.values()]
-    nouns = {OR, *services.NOUNS, *expected.TYPES.values(), *permissions.LISTED}
+    nouns = {OR, BY, *services.NOUNS, *expected.TYPES.values(), *permissions.LISTED}
     templates = {text for entry in entries for text in entry.templates}
     return nouns | {text for text in templates if re.search(r"[a-z]", re.sub(r"{.*?}", "", text))}

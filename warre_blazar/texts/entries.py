@@ -6,6 +6,7 @@ behind the colon is the type of the data:
 - none: a name, an id, a code or a value, which stands in the sentence as it is.
 - ``number``: a number. ``slot|slots``: the same, followed by the word for one or for several.
 - ``time``: a moment.
+- ``by``: the id of the user who did it, after the word "by". None: nothing is said.
 - ``names``: a list of names. ``or``: the same, with "or" between them.
 - ``nouns``: a list of English nouns, which are translated too, with "or" between them.
 - ``ids``: a list of objects with an ``id``.
@@ -28,6 +29,8 @@ Data = Mapping[str, Any]
 
 #: The word between alternatives.
 OR = "or"
+#: What names the user who did something.
+BY = " by {user}"
 #: The frame of a sentence about a field of a request.
 FIELD = "{field}: {clause}"
 
@@ -46,6 +49,8 @@ class Reader:
     translate: Callable[[str], str] = str
     #: Words what stands within another sentence, given as an object.
     said: Callable[[Any], str] = lambda document: str(document["message"])
+    #: Returns the name of a user, given by the id.
+    user: Callable[[str], str] = str
 
 
 #: Who reads answers of the API: English, with times in UTC.
@@ -157,6 +162,7 @@ class _Words(string.Formatter):
             "": str,
             "number": _number,
             "time": self._time,
+            "by": self._by,
             "names": lambda names: ", ".join(map(str, names)),
             "or": self._alternatives,
             "nouns": lambda nouns: self._alternatives(map(self._reader.translate, nouns)),
@@ -170,6 +176,10 @@ class _Words(string.Formatter):
     def _time(self, value: str) -> str:
         moment = datetime.datetime.fromisoformat(value)
         return self._reader.time(moment.astimezone(datetime.UTC))
+
+    def _by(self, user_id: str | None) -> str:
+        by = self._reader.translate(BY)
+        return by.format(user=self._reader.user(user_id)) if user_id else ""
 
     def _alternatives(self, names: Iterable[str]) -> str:
         return f" {self._reader.translate(OR)} ".join(names)

@@ -203,6 +203,9 @@ CREDITS = Entry(
 
 # Reservations
 RESERVATION_NOT_FOUND = Entry("reservation_not_found", "Reservation {reservation} doesn't exist")
+RESERVATION_DELETED = Entry(
+    "reservation_not_found", "Reservation {reservation} was deleted at {at:time}{by:by}", "deleted"
+)
 FIXED_VALUE = Entry("fixed_value", "{field} can't be changed; make another reservation")
 _CHANGED = "Changed by somebody else since you have seen it: {fields:names}; "
 _LOOK = ". Look again, and repeat what you still want"
@@ -248,6 +251,7 @@ def _state(reason: str, template: str) -> Entry:
 
 
 IN_STATE = _state("in_state", "Reservation {reservation} is {status}")
+RESERVATION_OVER = _state("over", "Reservation {reservation} ended at {at:time}")
 BEGUN = _state("begun", _BEGUN)
 BEGINNING = _state(
     "beginning", "Reservation {reservation} is being started, so its start can't change"
@@ -296,7 +300,9 @@ SERIES_BUSY = _state(
     "series_busy",
     "Another request books or deletes reservations of series {series}; try again in a minute",
 )
-SERIES_OVER = _state("series_over", "Series {series} was ended; make another series")
+SERIES_OVER = _state(
+    "series_over", "Series {series} was ended at {at:time}{by:by}; make another series"
+)
 LEASE_CHANGED = _state(
     "lease_changed",
     "Lease {lease} was changed by another request at the same moment, and keeps the dates of that "
@@ -384,7 +390,7 @@ SERIES_UNCHANGED = Entry(
 
 # Waits
 WAIT_NOT_FOUND = Entry("wait_not_found", "Wait {wait} doesn't exist")
-WAIT_OVER = Entry("wait_over", "Wait {wait} is no longer waiting: it is {status}")
+WAIT_OVER = Entry("wait_over", "Wait {wait} is {status} since {at:time}{by:by}")
 WAIT_JUST_OVER = Entry("wait_over", "Wait {wait} is no longer waiting", "just_over", also="status")
 TOO_MANY_WAITS = Entry(
     "too_many_waits",

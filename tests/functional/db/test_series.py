@@ -120,7 +120,7 @@ def test_end_beside_bookings_is_exact(flavor: Flavor, monkeypatch: pytest.Monkey
     ]
 
     def end() -> None:
-        progress.end(ID, running=False)
+        progress.end(ID, None, running=False)
 
     result = races.in_threads([*jobs[:3], end, *jobs[3:]])
     assert set(result.outcomes) <= {"held", "series_ended"}
@@ -176,10 +176,10 @@ def test_end_leaves_what_has_begun(flavor: Flavor, monkeypatch: pytest.MonkeyPat
     progress.finish(progress.tries(item))
     Manager().run(world.hours(24, 25).start)
     silence(monkeypatch)
-    progress.end(ID, running=False)
+    progress.end(ID, None, running=False)
     look()
     assert (status(), occurrences()) == (SeriesStatus.ENDED, 1)
-    progress.end(ID, running=True)
+    progress.end(ID, None, running=True)
     look()
     assert (status(), occurrences()) == (SeriesStatus.ENDED, 0)
 

@@ -8,6 +8,7 @@ from oslo_config import cfg
 from oslo_utils import timeutils
 
 from tests.functional.db import world
+from tests.unit.api import typed as typed_commands
 from tests.unit.api.people import Person
 from tests.unit.api.site import Site
 from warre_blazar import timer
@@ -78,3 +79,10 @@ def reader(site: Site) -> Person:
 def nobody(site: Site) -> Person:
     """A user whose only role is one that no policy rule mentions."""
     return Person(site.app, "nobody")
+
+
+@pytest.fixture
+def typed(site: Site, capsys: pytest.CaptureFixture[str]) -> Iterator[typed_commands.Terminal]:
+    """A terminal at which users type commands."""
+    with typed_commands.terminal(site, capsys) as made:
+        yield made

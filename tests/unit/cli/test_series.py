@@ -157,13 +157,14 @@ def test_list_and_show(api: Api, run: Run) -> None:
 
 def test_ended_series_is_shown_by_its_name_if_no_other_has_it(api: Api, run: Run) -> None:
     live = {name: value for name, value in document().items() if name != "reservations"}
-    old = {**live, "id": ID.replace("4", "5"), "status": "ended"}
+    ended = {"ended_at": "2026-12-01T09:00:00+00:00", "ended_by": None}
+    old = {**live, "id": ID.replace("4", "5"), "status": "ended", **ended}
     api.answers[f"GET /v2/series/{ID}"] = Answer(200, document(note="live"))
     api.answers[f"GET /v2/series/{old['id']}"] = Answer(200, document(note="over"))
     for listed, shown in (([old, live], "live"), ([old], "over")):
         api.answers["GET /v2/series"] = Answer(200, {"results": listed, "total": len(listed)})
         assert shown in run(series.ShowSeries, "course")
-    with pytest.raises(Failure, match="no series 'course'"):
+    with pytest.raises(Failure, match=r"course \(.*\) was ended at 2026-12-01 09:00 UTC; make"):
         run(series.DeleteSeries, "course", "--yes")
 
 

@@ -197,10 +197,11 @@ def test_refused_choice_before_the_end_names_the_option(api: Api, run: Run) -> N
 
 @pytest.mark.parametrize("words", [[], ["--dry-run"]])
 def test_canceled_wait_is_not_canceled_again(api: Api, run: Run, words: list[str]) -> None:
-    api.answers[f"GET /v2/waits/{WAIT['id']}"] = Answer(200, {**WAIT, "status": "CANCELED"})
-    with pytest.raises(Failure, match=r"was canceled before$"):
+    canceled = {**WAIT, "status": "CANCELED", "ended_at": "2026-12-01T09:00Z", "ended_by": "u-1"}
+    api.answers[f"GET /v2/waits/{WAIT['id']}"] = Answer(200, canceled)
+    with pytest.raises(Failure, match=r"is CANCELED since 2026-12-01 09:00 UTC by u-1\."):
         run(waits.DeleteWait, WAIT["id"], *words)
-    assert len(api.seen) == 1
+    assert {r.method for r in api.seen} == {"GET"}
 
 
 def test_wait_is_canceled(api: Api, run: Run) -> None:

@@ -206,25 +206,42 @@ def test_start_of_an_id_of_another_project_is_unknown_to_a_member(api: Api, clie
         client.reservations.get("2222")
 
 
+_GONE = {
+    "name": "sweep",
+    "status": "DELETED",
+    "deleted_at": "2026-12-01T10:00:00+00:00",
+    "deleted_by": "u-1",
+}
+
+
 @pytest.mark.parametrize("own", [True, False])
 def test_start_of_the_id_of_a_deleted_reservation_says_so(
     api: Api, client: Client, own: bool
 ) -> None:
-    gone = listing(reservation(status="DELETED"))
-    nothing = [listing(), listing()]
+    gone, nothing = listing(reservation(**_GONE)), [listing(), listing()]
     api.answers["GET /v2/reservations"] = [*nothing, *([gone] if own else [listing(), gone])]
-    with pytest.raises(errors.DeletedReservation) as caught:
+    with pytest.raises(errors.Over) as caught:
         client.reservations.get("2222")
-    assert caught.value.ids == [RESERVATION.id]
-    assert str(caught.value) == f"Reservation {RESERVATION.id} was deleted"
+    said = f"Reservation {RESERVATION.id} was deleted at 2026-12-01 10:00 UTC by u-1"
+    assert (str(caught.value), caught.value.ids) == (said, [RESERVATION.id])
+    assert (caught.value.code, caught.value.status) == ("reservation_not_found", 404)
     assert api.seen[2].query == {"deleted": "true"}
 
 
-def test_start_of_the_ids_of_several_deleted_reservations(api: Api, client: Client) -> None:
-    gone = [reservation(id=f"{RESERVATION.id[:-1]}{n}", status="DELETED") for n in range(7)]
-    api.answers["GET /v2/reservations"] = [listing(), listing(), listing(*gone)]
-    with pytest.raises(errors.DeletedReservation, match=r"start with '2222' were deleted: 2.*\.$"):
-        client.reservations.get("2222")
+def test_name_of_reservations_that_are_over_says_when_the_last_ones_ended(
+    api: Api, client: Client
+) -> None:
+    over = reservation(name="sweep", status="COMPLETE")
+    gone = [reservation(id=f"{RESERVATION.id[:-1]}{n}", **_GONE) for n in range(3, 9)]
+    api.answers["GET /v2/reservations"] = [listing(over), listing(*gone)]
+    with pytest.raises(errors.Over) as caught:
+        client.reservations.update("sweep", count=1)
+    assert caught.value.ids == [RESERVATION.id, *(each["id"] for each in gone)]
+    first, second, *_, last = str(caught.value).split("; ")
+    assert first == f"Reservation sweep ({RESERVATION.id}) ended at 2026-12-01 11:00 UTC"
+    assert second.startswith(f"Reservation sweep ({gone[0]['id']}) was deleted at ")
+    assert last == "2 more"
+    assert api.seen[1].query == {"deleted": "true", "name": "sweep"}
 
 
 def test_older_server_that_lists_no_deleted_reservations(api: Api, client: Client) -> None:

@@ -250,9 +250,10 @@ def find(rule: str, reservation_id: str, *, deleted: bool = False) -> tuple[Rese
     :param rule: the policy rule that must allow the caller to act on the reservation.
     :param deleted: whether to also find the record of a deleted reservation.
     :raises ReservationNotFound: the reservation doesn't exist, or the caller may not see it.
+    :raises ReservationDeleted: only its record is left.
     :raises Forbidden: the caller may see the reservation, but the rule doesn't allow the action.
     """
-    reservation, flavor = lookup.get(reservation_id, None, deleted=deleted)
+    reservation, flavor = lookup.get(reservation_id, None, deleted=True)
     target = {"project_id": reservation.project_id, "user_id": reservation.user_id}
     if not policy.allows(base.context(), rule, target):
         is_guest = reservation.deleted_at is None and _is_guest(reservation)
@@ -261,6 +262,9 @@ def find(rule: str, reservation_id: str, *, deleted: bool = False) -> tuple[Rese
         if is_guest or policy.allows(base.context(), policies.GET, target):
             base.forbid_change(rule)
         raise exceptions.ReservationNotFound(reservation_id)
+    if reservation.deleted_at is not None and not deleted:
+        at, by = reservation.deleted_at, reservation.deleted_by
+        raise exceptions.ReservationDeleted(reservation_id, at, by)
     return reservation, flavor
 
 

@@ -52,7 +52,7 @@ class WaitsController(declared.ItemsController):
         return waits.foresee(_permitted(uuidutils.generate_uuid(), *prepared), *_bounds())
 
     def remove(self, item: WaitStatus) -> None:
-        waits.cancel(item.wait, timeutils.utcnow())
+        waits.cancel(item.wait, timeutils.utcnow(), base.context().user_id)
 
 
 def _bounds() -> tuple[int, frozenset[str]]:

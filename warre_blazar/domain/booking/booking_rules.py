@@ -9,11 +9,22 @@ from collections.abc import Callable, Iterable
 
 from warre_blazar import texts
 from warre_blazar.domain import timeline
+from warre_blazar.domain.booking import reservation_states
 from warre_blazar.domain.booking.quota import Rule
+from warre_blazar.domain.booking.reservation import Reservation
 from warre_blazar.domain.flavors.devices import NO_DEVICES, Rules
 from warre_blazar.domain.flavors.flavor import RESOURCE_TYPE, Flavor
 from warre_blazar.domain.running.snapshots import NOTHING
 from warre_blazar.errors import exceptions
+
+
+def in_state(reservation: Reservation) -> exceptions.InvalidState:
+    """What is said if a reservation's state doesn't allow a request."""
+    if reservation.state == reservation_states.COMPLETE:
+        said = texts.refusals.RESERVATION_OVER(reservation=reservation.id, at=reservation.span.end)
+    else:
+        said = texts.refusals.IN_STATE(reservation=reservation.id, status=reservation.state)
+    return exceptions.InvalidState(said)
 
 
 @dataclasses.dataclass(frozen=True)

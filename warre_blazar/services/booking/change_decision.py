@@ -243,9 +243,7 @@ def check_state(reservation: Reservation) -> None:
     :raises InvalidState:
     """
     if reservation.state not in (reservation_states.ALLOCATED, reservation_states.ACTIVE):
-        raise exceptions.InvalidState(
-            texts.refusals.IN_STATE(reservation=reservation.id, status=reservation.state)
-        )
+        raise booking_rules.in_state(reservation)
 
 
 def flavor_of(db: Session, reservation: Reservation) -> Flavor:

@@ -273,7 +273,7 @@ def end(caller: Caller, series_id: str, *, running: bool) -> bool:
         written.
     """
     with _known(progress.get(series_id)):
-        return _clear(caller, progress.end(series_id, running=running))
+        return _clear(caller, progress.end(series_id, caller.user_id, running=running))
 
 
 def _clear(caller: Caller, item: BookedSeries) -> bool:

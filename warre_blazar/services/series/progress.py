@@ -12,7 +12,7 @@ import dataclasses
 import datetime
 from collections.abc import Sequence
 
-from oslo_utils import uuidutils
+from oslo_utils import timeutils, uuidutils
 from sqlalchemy.orm import Session
 
 from warre_blazar import texts
@@ -121,7 +121,8 @@ def _begin_extension(
 
 def _busy(item: BookedSeries) -> exceptions.InvalidState:
     if item.status in (SeriesStatus.ENDING, SeriesStatus.ENDED):
-        return exceptions.InvalidState(texts.refusals.SERIES_OVER(series=item.id))
+        over = texts.refusals.SERIES_OVER(series=item.id, at=item.ended_at, by=item.ended_by)
+        return exceptions.InvalidState(over)
     return exceptions.InvalidState(texts.refusals.SERIES_BUSY(series=item.id))
 
 
@@ -168,9 +169,10 @@ def undo(item: BookedSeries) -> BookedSeries | None:
 
 
 @session.retried
-def end(series_id: str, *, running: bool) -> BookedSeries:
+def end(series_id: str, user_id: str | None, *, running: bool) -> BookedSeries:
     """Note that a series is to be ended, also while it is being booked.
 
+    :param user_id: the user who ends it.
     :param running: whether to delete the running reservations too.
     :returns: the series, which is ENDED if it was ended before and nothing more is asked.
     :raises SeriesNotFound:
@@ -186,6 +188,8 @@ def end(series_id: str, *, running: bool) -> BookedSeries:
                 status=SeriesStatus.ENDING,
                 work_id=uuidutils.generate_uuid(),
                 ends_running=running or item.ends_running,
+                ended_at=item.ended_at or timeutils.utcnow().replace(microsecond=0),
+                ended_by=item.ended_by if item.ended_at else user_id,
             )
         except stored.SeriesChanged:
             raise session.LostRace from None

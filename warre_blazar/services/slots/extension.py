@@ -3,11 +3,12 @@
 import dataclasses
 import datetime
 
-from warre_blazar import texts, times
+from warre_blazar import times
 from warre_blazar.db import flavors, session
 from warre_blazar.db.booking import quotas as stored_quotas
 from warre_blazar.db.hosts import allocations
 from warre_blazar.db.running import backings
+from warre_blazar.domain.booking import booking_rules
 from warre_blazar.domain.booking.booking_rules import BookingConditions
 from warre_blazar.domain.booking.constraints import QuotaLimit
 from warre_blazar.domain.booking.reservation import Reservation
@@ -43,9 +44,7 @@ def find(
     """
     span, rule, project_id = reservation.span, conditions.quotas, reservation.project_id
     if reservation.state not in (ALLOCATED, ACTIVE):
-        raise exceptions.InvalidState(
-            texts.refusals.IN_STATE(reservation=reservation.id, status=reservation.state)
-        )
+        raise booking_rules.in_state(reservation)
     allowed = limits.of_project(project_id) if rule.enforced else None
     new_hosts.read()
     with session.reader() as db:

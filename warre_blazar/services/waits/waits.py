@@ -179,15 +179,21 @@ def current_line(db: Session, now: datetime.datetime, more: Iterable[Wait] = ())
     return rules.in_line([*waits.every_open(db), *more], served, now)
 
 
-def cancel(wait: Wait, now: datetime.datetime) -> None:
+def cancel(wait: Wait, now: datetime.datetime, user_id: str | None) -> None:
     """End a wait, so that nothing is booked for it any more. It may be canceled again.
+
+    :param user_id: the user who cancels it.
 
     :raises WaitOver: it was served or has ended otherwise, or it is booked at this moment.
     """
     if wait.state is WaitState.WAITING and session.change(
-        waits.move, wait, WaitState.CANCELED, ended_at=now.replace(microsecond=0)
+        waits.move,
+        wait,
+        WaitState.CANCELED,
+        ended_at=now.replace(microsecond=0),
+        ended_by=user_id,
     ):
         return
-    present = get(wait.id).state
-    if present is not WaitState.CANCELED:
-        raise exceptions.WaitOver(wait.id, present.value)
+    present = get(wait.id)
+    if present.state is not WaitState.CANCELED:
+        raise exceptions.WaitOver(wait.id, present.state.value, present.ended_at)

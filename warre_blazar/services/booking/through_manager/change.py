@@ -358,9 +358,7 @@ def _check_not_over(reservation: Reservation) -> None:
     :raises InvalidState:
     """
     if reservation.is_record or reservation.state == reservation_states.COMPLETE:
-        raise exceptions.InvalidState(
-            texts.refusals.IN_STATE(reservation=reservation.id, status=reservation.state)
-        )
+        raise booking_rules.in_state(reservation)
 
 
 def latest_end(reservation_id: str, conditions: BookingConditions) -> datetime.datetime | None:
