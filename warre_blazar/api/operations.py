@@ -113,7 +113,8 @@ OPERATIONS = (
         "/reservations",
         "List the project's reservations, sorted by start unless `sort` says otherwise. With "
         "`deleted=true`, list only reservations that were deleted. With `idle=true`, list only "
-        "running reservations that had no server when Nova was last asked.",
+        "running reservations that had no server when Nova was last asked. With `changes=true`, "
+        "also say how often each reservation has changed, and when last.",
         {200: schemas.page(ref("Reservation"))},
         ("forbidden",),
         query=reservations.LIST_QUERY,
@@ -133,7 +134,8 @@ OPERATIONS = (
         "GET",
         _RESERVATION,
         "Show a reservation. With `detail=log` also show what has happened to it; in this case the "
-        "reservation may have been deleted. With `detail=servers` also show the servers in it.",
+        "reservation may have been deleted. With `detail=servers` also show the servers in it. "
+        "With `changes=true` also say how often it has changed, and when last.",
         {200: ref("Reservation")},
         ("reservation_not_found",),
         query=reservations.SHOW_QUERY,

@@ -143,6 +143,8 @@ def reservation(
         values |= {"status": reservation_states.DELETED, "status_at_deletion": item.state}
     if item.idle_since is None:
         del values["idle_since"]
+    if item.change_count is None:
+        del values["change_count"], values["changed_at"]
     return document(reservations.ReservationFields, values, sees)
 
 

@@ -22,6 +22,8 @@ from warre_blazar.cli import (
 from warre_blazar.cli.failure import Failure, WrongArguments, WrongOptions
 from warre_blazar.cli.free_by_day import Row
 from warre_blazar.client import Flavor, Reservation, Window, errors
+from warre_blazar.client import times as client_times
+from warre_blazar.fields.reservations import DELETED
 
 _COLUMNS = ("flavor", "date", "free", "free_at_best", "slots")
 _BOOKING_COLUMNS = (
@@ -62,8 +64,10 @@ class ShowCalendar(base.ListCommand):
         parser.add_argument(
             "--ics",
             metavar="FILE",
-            help="write all reservations of your project that haven't ended, or with --bookings "
-            "everybody's on the chosen days, to a file for calendar programs instead; - for stdout",
+            help="write all reservations of your project, but those that ended more than "
+            f"{client_times.PAST_IN_CALENDARS.days} days ago, or with --bookings everybody's on "
+            "the chosen days, to a file for calendar programs instead; - for stdout. Open a newer "
+            "file in the same calendar to bring it up to date: deleted reservations go",
         )
         parser.add_argument(
             "--bookings",
@@ -98,8 +102,7 @@ class ShowCalendar(base.ListCommand):
         days_are_given = parsed_args.start or parsed_args.days
         if parsed_args.ics and not parsed_args.bookings and days_are_given:
             raise WrongOptions(
-                "--ics writes all reservations that haven't ended, whenever they are; leave out "
-                "--start and --days"
+                "--ics writes all reservations, whenever they are; leave out --start and --days"
             )
         if (parsed_args.days or 0) > times.CALENDAR_LIMIT_DAYS:
             raise WrongArguments(f"At most {times.CALENDAR_LIMIT_DAYS} days can be shown")
@@ -109,7 +112,7 @@ class ShowCalendar(base.ListCommand):
         spans = self._days(parsed_args)
         period = free_by_day.Span(spans[0][1].start, spans[-1][1].end)
         chosen = self._flavors(parsed_args, everything=True)
-        booked = self._booked(chosen, period)
+        booked = self._booked(chosen, period, for_file=bool(parsed_args.ics))
         if not parsed_args.flavors:
             # An inactive flavor can't be booked, so only its bookings are of interest.
             pairs = zip(chosen, booked, strict=True)
@@ -139,10 +142,18 @@ class ShowCalendar(base.ListCommand):
         ]
 
     def _booked(
-        self, chosen: Sequence[Flavor], period: free_by_day.Span
+        self, chosen: Sequence[Flavor], period: free_by_day.Span, *, for_file: bool
     ) -> list[booked_flavors.BookedFlavor]:
-        """Return the flavors with all reservations and windows within a period."""
-        listed = self.v2.reservations.list(all_projects=True, since=period.start, until=period.end)
+        """Return the flavors with all reservations and windows within a period.
+
+        :param for_file: whether they are for a calendar file, which has deleted reservations too.
+        """
+        within: dict[str, Any] = {"all_projects": True, "since": period.start, "until": period.end}
+        listed = (
+            self.v2.reservations.of_calendar(**within)
+            if for_file
+            else self.v2.reservations.list(**within)
+        )
         names = project_names.names(self, (reservation.project_id for reservation in listed))
         windows = self._listed(self.v2.windows.list)
         titles = flavor_choice.titles(chosen)
@@ -235,11 +246,11 @@ class ShowCalendar(base.ListCommand):
         chosen = None
         if parsed_args.flavors or flavor_choice.is_given(parsed_args):
             chosen = {flavor.id for flavor in self._flavors(parsed_args)}
+        since = self.now() - client_times.PAST_IN_CALENDARS
         own = [
             (None, reservation)
-            for reservation in self.v2.reservations.list()
-            if reservation.status != "COMPLETE"
-            and (chosen is None or reservation.flavor.id in chosen)
+            for reservation in self.v2.reservations.of_calendar(since=since)
+            if chosen is None or reservation.flavor.id in chosen
         ]
         self._export(own, parsed_args.ics)
 
@@ -251,7 +262,7 @@ class ShowCalendar(base.ListCommand):
         from warre_blazar.client import calendar_file  # noqa: PLC0415
 
         events = [(calendar_file.title(booking, owner), booking) for owner, booking in labeled]
-        text = calendar_file.calendar(events, self.now())
+        text = calendar_file.calendar(events)
         if file == "-":
             self.app.stdout.write(text)
             return
@@ -259,5 +270,7 @@ class ShowCalendar(base.ListCommand):
             pathlib.Path(file).write_text(text, encoding="utf-8", newline="")
         except OSError as error:
             raise Failure(f"{file}: {error.strerror}") from error
+        deleted = sum(booking.status == DELETED for _, booking in labeled)
         plural = "" if len(events) == 1 else "s"
-        print(f"Wrote {file}: {len(events)} reservation{plural}", file=self.app.stdout)
+        among = f", {deleted} of them deleted" if deleted else ""
+        print(f"Wrote {file}: {len(events)} reservation{plural}{among}", file=self.app.stdout)

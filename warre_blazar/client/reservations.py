@@ -77,6 +77,8 @@ class Reservations(Paged[Reservation]):
     * ``deleted``: True for only reservations that were deleted
     * ``idle``: True for only running reservations that had no server when Nova was last asked.
       Their ``idle_since`` says since when.
+    * ``changes``: True to include how often each reservation has changed, and when last
+      (``change_count``, ``changed_at``)
     * ``sort``: ``start``, ``end``, ``created_at``, ``project_id`` or ``user_id``. Append ``:desc``
       to reverse the order.
     * ``all_projects``, ``project_id`` and ``host``, for operators
@@ -85,13 +87,24 @@ class Reservations(Paged[Reservation]):
     noun, kind = "reservations", Reservation
     filters = parameters(
         *("all_projects", "deleted", "idle", "sort", "project_id", "flavor_id", "user_id"),
-        *("name", "status", "host"),
+        *("name", "status", "host", "changes"),
         since="from",
         until="to",
     )
 
+    def of_calendar(self, **filters: Any) -> list[Reservation]:
+        """Return reservations for a calendar file: those of ``list``, and the deleted ones."""
+        deleted = self.list(**filters, changes=True, deleted=True)
+        return [*self.list(**filters, changes=True), *deleted]
+
     def get(
-        self, ref: str, *, log: bool = False, servers: bool = False, past: bool = False
+        self,
+        ref: str,
+        *,
+        log: bool = False,
+        servers: bool = False,
+        past: bool = False,
+        changes: bool = False,
     ) -> Reservation:
         """Return one reservation.
 
@@ -99,9 +112,11 @@ class Reservations(Paged[Reservation]):
             reservation is found too, by its id.
         :param servers: in place of the log, include the servers in the reservation
             (``Reservation.servers``).
+        :param changes: include how often the reservation has changed, and when last.
         :param past: let a name also mean a COMPLETE reservation if no other one has it.
         """
-        query = query_of(detail="log" if log else "servers" if servers else None)
+        detail = "log" if log else "servers" if servers else None
+        query = query_of(detail=detail, changes=changes or None)
         where = self._path(lookup.reservation(self, ref, past=past))
         return Reservation.of(*self._transport.request_tagged("GET", where, query=query))
 

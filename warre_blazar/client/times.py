@@ -39,3 +39,9 @@ AWAY_AT_MOST = 600.0
 #: :longer: Users may not know yet whether they need more time.
 #: :shorter: Users have less time to save their work.
 ALARM_BEFORE_END = HOUR
+#: A calendar file also has the reservations that have ended within this time, and those that were
+#: deleted, if their time isn't over for longer.
+#: :longer: Files are larger.
+#: :shorter: If a file is opened that late in the calendar that has an older one, reservations that
+#:    were deleted or ended early stay in the calendar as they were.
+PAST_IN_CALENDARS = datetime.timedelta(days=28)

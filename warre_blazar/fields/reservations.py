@@ -268,6 +268,18 @@ class ReservationFields(Resource):
         "`idle=true` have this field.",
         Use.READ_ONLY | Use.NOT_IN_WARRE | Use.SOMETIMES,
     )
+    change_count: Field[int | None] = Field(
+        Integer(0, None),
+        "How many changes the reservation has had, its own creation included. The number never "
+        "decreases. Only answers to requests with `changes=true` have this field.",
+        Use.READ_ONLY | Use.NOT_IN_WARRE | Use.SOMETIMES,
+    )
+    changed_at: Field[datetime.datetime | None] = Field(
+        Time(),
+        "When the last of these changes was made. Only answers to requests with `changes=true` "
+        "have this field.",
+        Use.READ_ONLY | Use.NOT_IN_WARRE | Use.SOMETIMES,
+    )
     # Only a listing with ``deleted=true``, and an answer with ``detail=log``, have deleted
     # reservations.
     status_at_deletion: Field[str] = Field(

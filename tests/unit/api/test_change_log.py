@@ -47,6 +47,28 @@ def test_changes_of_users(admin: Person, alpha: Person, flavor):
     assert entries(admin, booked) == entries(alpha, booked)
 
 
+def test_number_of_changes_grows_until_after_the_deletion(alpha: Person, flavor):
+    """Calendar programs take an event of which they have an older version by this number."""
+    booked, other = things.book(alpha, flavor), things.book(alpha, flavor)
+    path = f"reservations/{booked['id']}"
+
+    def counted(**query: str) -> dict[str, tuple[int, str]]:
+        words = "&".join(f"{name}={value}" for name, value in query.items())
+        found = alpha.get(f"reservations?changes=true&{words}").json["results"]
+        return {each["id"]: (each["change_count"], each["changed_at"]) for each in found}
+
+    made = counted()
+    things.made(alpha.patch(path, {"end": things.at(2, 12)}))
+    moved = counted()
+    assert moved[booked["id"]][0] > made[booked["id"]][0]
+    assert moved[other["id"]] == made[other["id"]]
+    one = alpha.get(f"{path}?changes=true").json
+    assert (one["change_count"], one["changed_at"]) == moved[booked["id"]]
+    assert "change_count" not in alpha.get(path).json
+    assert alpha.delete(path).status_int == 204
+    assert counted(deleted="true")[booked["id"]][0] > moved[booked["id"]][0]
+
+
 def test_refused_change_is_not_in_the_log(alpha: Person, flavor):
     booked = things.book(alpha, flavor)
     refused = alpha.patch(f"reservations/{booked['id']}", {"instance_count": 99})

@@ -246,7 +246,7 @@ def test_calendar_without_flavors_says_so(api: Api, run: Run) -> None:
 def test_ics_has_an_event_for_each_reservation(api: Api, run: Run, tmp_path: pathlib.Path) -> None:
     api.answers["GET /v2/flavors/gpu.large"] = Answer(200, flavor())
     other = reservation(flavor=flavor(id="other", name="other"))
-    api.answers["GET /v2/reservations"] = listing(reservation(), other)
+    api.answers["GET /v2/reservations"] = [listing(), listing(reservation(), other)]
     path = tmp_path / "mine.ics"
     assert run(calendar.ShowCalendar, "gpu.large", "--ics", str(path)).endswith("1 reservation\n")
     (event,) = icalendar.Calendar.from_ical(path.read_bytes()).walk("VEVENT")
@@ -254,6 +254,7 @@ def test_ics_has_an_event_for_each_reservation(api: Api, run: Run, tmp_path: pat
     assert str(event["summary"]) == "2 x gpu.large"
     assert event["dtstart"].dt == datetime.datetime(2026, 12, 1, 9, tzinfo=UTC)
     assert event["dtend"].dt == datetime.datetime(2026, 12, 1, 11, tzinfo=UTC)
+    api.answers["GET /v2/reservations"] = [listing(), listing(reservation(), other)]
     text = run(calendar.ShowCalendar, "--ics", "-", "-f", "json")
     assert text.count("BEGIN:VEVENT") == 2
 
@@ -261,20 +262,42 @@ def test_ics_has_an_event_for_each_reservation(api: Api, run: Run, tmp_path: pat
 def test_ics_of_a_category_has_the_reservations_of_its_flavors(api: Api, run: Run) -> None:
     api.answers["GET /v2/flavors"] = listing(flavor())
     other = reservation(flavor=flavor(id="other", name="other"))
-    api.answers["GET /v2/reservations"] = listing(reservation(), other)
+    api.answers["GET /v2/reservations"] = [listing(), listing(reservation(), other)]
     text = run(calendar.ShowCalendar, "--category", "gpu", "--ics", "-")
     assert text.count("BEGIN:VEVENT") == 1
 
 
-def test_ics_leaves_out_reservations_that_have_ended(api: Api, run: Run) -> None:
+def test_ics_has_what_has_just_ended_and_cancels_what_was_deleted(api: Api, run: Run) -> None:
     over = reservation(id="22222222-9999-4999-8999-999999999999", status="COMPLETE")
-    api.answers["GET /v2/reservations"] = listing(reservation(), over)
-    assert run(calendar.ShowCalendar, "--ics", "-").count("BEGIN:VEVENT") == 1
+    gone = reservation(id="33333333-9999-4999-8999-999999999999", status="DELETED")
+    counted = {"change_count": 4, "changed_at": "2026-11-03T10:00:00+00:00"}
+    api.answers["GET /v2/reservations"] = [
+        listing(gone | counted),
+        listing(reservation() | counted, over),
+    ]
+    text = run(calendar.ShowCalendar, "--ics", "-")
+    events = icalendar.Calendar.from_ical(text).walk("VEVENT")
+    assert [(str(e["status"]), e["sequence"], len(e.walk("VALARM"))) for e in events] == [
+        ("CONFIRMED", 4, 1),
+        ("CONFIRMED", 0, 0),
+        ("CANCELLED", 4, 0),
+    ]
+    assert events[0]["last-modified"].dt == datetime.datetime(2026, 11, 3, 10, tzinfo=UTC)
+    asked = [request.query for request in api.seen]
+    assert [query.get("deleted") for query in asked] == ["true", None]
+    assert all(query["changes"] == "true" and query["from"] for query in asked)
+
+
+def test_ics_of_a_deleted_reservation_says_so(api: Api, run: Run, tmp_path: pathlib.Path) -> None:
+    gone = reservation(status="DELETED")
+    api.answers["GET /v2/reservations"] = [listing(gone), listing()]
+    said = run(calendar.ShowCalendar, "--ics", str(tmp_path / "mine.ics"))
+    assert said.endswith("1 reservation, 1 of them deleted\n")
 
 
 def test_ics_says_what_the_reservation_is_for_and_what_ends_with_it(api: Api, run: Run) -> None:
     named = reservation(name="sweep", note="for the paper")
-    api.answers["GET /v2/reservations"] = listing(named)
+    api.answers["GET /v2/reservations"] = [listing(), listing(named)]
     text = run(calendar.ShowCalendar, "--ics", "-")
     (first,) = icalendar.Calendar.from_ical(text).walk("VEVENT")
     assert str(first["summary"]) == "sweep: 2 x gpu.large"
@@ -288,7 +311,7 @@ def test_ics_says_what_the_reservation_is_for_and_what_ends_with_it(api: Api, ru
 def test_event_of_a_reservation_that_has_ended_has_no_alarm() -> None:
     """An operator's file of bookings may have such reservations."""
     over = Reservation.of(reservation(status="COMPLETE"))
-    text = calendar_file.calendar([("over", over)], datetime.datetime.now(UTC))
+    text = calendar_file.calendar([("over", over)])
     (event,) = icalendar.Calendar.from_ical(text).walk("VEVENT")
     assert event.walk("VALARM") == []
 
@@ -298,7 +321,7 @@ def test_ics_of_bookings_has_those_of_all_projects(api: Api, run: Run) -> None:
     start, end = ((now + datetime.timedelta(days=n)).isoformat() for n in (1, 3))
     api.answers |= {
         "GET /v2/flavors/gpu.large": Answer(200, flavor()),
-        "GET /v2/reservations": listing(reservation(start=start, end=end)),
+        "GET /v2/reservations": [listing(), listing(reservation(start=start, end=end))],
         "GET /v1/projects/project-1": Answer(
             200, {"project": {"id": "project-1", "name": "climate"}}
         ),
@@ -311,7 +334,7 @@ def test_ics_of_bookings_has_those_of_all_projects(api: Api, run: Run) -> None:
 @given(st.text(min_size=1, max_size=40))
 def test_any_name_survives_the_export(name: str) -> None:
     item = Reservation.of(json.loads(json.dumps(reservation(flavor=flavor(name=name)))))
-    text = calendar_file.calendar([(calendar_file.title(item), item)], START)
+    text = calendar_file.calendar([(calendar_file.title(item), item)])
     assert all(len(line.encode()) <= 75 for line in text.split("\r\n"))
     assert len(icalendar.Calendar.from_ical(text).walk("VEVENT")) == 1
     assert FLAVOR.name not in text

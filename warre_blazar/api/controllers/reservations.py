@@ -40,10 +40,11 @@ LIST_QUERY = {
     "deleted": parsing.boolean,
     "idle": parsing.boolean,
     "series_id": parsing.word,
+    "changes": parsing.boolean,
     **base.PAGING,
 }
-SHOW_QUERY = {"detail": parsing.reservation_detail}
-_NOT_IN_WARRE = ("deleted", "idle", "series_id")
+SHOW_QUERY = {"detail": parsing.reservation_detail, "changes": parsing.boolean}
+_NOT_IN_WARRE = ("deleted", "idle", "series_id", "changes")
 _WARRES_LIST_QUERY = {n: take for n, take in LIST_QUERY.items() if n not in _NOT_IN_WARRE}
 
 
@@ -69,6 +70,9 @@ class ReservationsController(base.Controller):
             offset=offset,
             deleted=query.get("deleted", False),
         )
+        if query.get("changes"):
+            counted = lookup.with_changes([found for found, _ in page])
+            page = [(found, flavor) for found, (_, flavor) in zip(counted, page, strict=True)]
         documents = [
             _document(found, flavor, shared=wanted.project_id not in (None, found.project_id))
             for found, flavor in page
@@ -83,6 +87,8 @@ class ReservationsController(base.Controller):
         shared = found.project_id != base.context().project_id and not policy.allows(
             base.context(), policies.GET, {"project_id": found.project_id}
         )
+        if query.get("changes"):
+            (found,) = lookup.with_changes([found])
         document = _tagged(found, flavor, shared=shared)
         sees = base.field_filter()
         if sees(ReservationFields.snapshots):

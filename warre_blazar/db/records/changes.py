@@ -121,6 +121,21 @@ def by_reservation(db: Session, condition: sa.ColumnElement[bool]) -> Mapping[st
     return logs
 
 
+def counted(
+    db: Session, reservation_ids: Collection[str]
+) -> dict[str, tuple[int, datetime.datetime]]:
+    """The number of changes of reservations, and the time of the last one.
+
+    Reservations without changes are left out.
+    """
+    entry = log_entries.c
+    columns = (entry.subject, sa.func.count(), sa.func.max(entry.at))
+    query = sa.select(*columns).where(
+        entry.subject.in_(reservation_ids), entry.is_logged == sa.true()
+    )
+    return {subject: (n, at) for subject, n, at in db.execute(query.group_by(entry.subject))}
+
+
 def missing_instances(db: Session, reservation_id: str) -> int:
     """The number of a reservation's instances on failed hosts, as its log tells it."""
     noted = (is_change(reservation_id), log_entries.c.kind == ChangeKind.MISSING.value)

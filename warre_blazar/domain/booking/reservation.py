@@ -55,6 +55,9 @@ class Reservation:
     #: Since when the reservation has been running without a server. None: this isn't asked, or it
     #: isn't so.
     idle_since: datetime.datetime | None = None
+    #: How often it has changed, and when last. None: this isn't asked.
+    change_count: int | None = None
+    changed_at: datetime.datetime | None = None
     deleted_at: datetime.datetime | None = None
     #: The user who deleted the reservation. None if it isn't deleted, or if no user deleted it.
     deleted_by: str | None = None

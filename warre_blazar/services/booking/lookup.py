@@ -1,8 +1,9 @@
 """Looks up reservations, by id, by lease or page by page, and writes what holds no slots."""
 
 import dataclasses
+import datetime
 import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from oslo_log import log as logging
@@ -118,6 +119,23 @@ def listing(
 def _with_idle_since(db: Session, listed: list[Reservation]) -> list[Reservation]:
     since = server_samples.idle_since(db, [r.reservation_id for r in listed])
     return [dataclasses.replace(r, idle_since=since.get(r.reservation_id)) for r in listed]
+
+
+def with_changes(listed: Sequence[Reservation]) -> list[Reservation]:
+    """Reservations with the number of their changes, and the time of the last one."""
+    with session.reader() as db:
+        counted = changes.counted(db, [r.reservation_id for r in listed])
+    return [_with_count(r, *counted.get(r.reservation_id, (0, r.created_at))) for r in listed]
+
+
+def _with_count(reservation: Reservation, logged: int, at: datetime.datetime) -> Reservation:
+    """A reservation with its changes: those of the log, its creation, and perhaps its deletion."""
+    deleted_at = reservation.deleted_at
+    return dataclasses.replace(
+        reservation,
+        change_count=logged + (1 if deleted_at is None else 2),
+        changed_at=max(at, reservation.created_at, deleted_at or at),
+    )
 
 
 def _host_ids(db: Session, ref: str) -> frozenset[str]:

@@ -6,7 +6,7 @@ from django import http
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from warre_blazar.client import Reservation, calendar_file
+from warre_blazar.client import Reservation, calendar_file, times
 from warre_blazar.dashboard import pages, servers
 
 #: The parts of the list: their names in addresses, what people read, the states in them, and how
@@ -94,21 +94,18 @@ class MessagesSwitch(pages.ActionView):
 
 
 class CalendarFilePage(pages.PageView):
-    """One reservation, or all that run or come, as a file for calendar programs."""
+    """One reservation, or all of the project, as a file for calendar programs."""
 
     rule = "warre:reservation:list"
 
     def get(self, request: Any, *args: Any, **kwargs: Any) -> Any:
-        text = calendar_file.calendar(
-            [(calendar_file.title(each), each) for each in self._shown(kwargs.get("ref"))],
-            pages.now(),
-        )
+        shown = self._shown(kwargs.get("ref"))
+        text = calendar_file.calendar((calendar_file.title(each), each) for each in shown)
         answer = http.HttpResponse(text, content_type="text/calendar; charset=utf-8")
         answer["Content-Disposition"] = 'attachment; filename="reservations.ics"'
         return answer
 
     def _shown(self, ref: str | None) -> list[Reservation]:
         if ref is not None:
-            return [self.api.reservations.get(ref)]
-        states = ["PENDING_CREATE", "ALLOCATED", "ACTIVE"]
-        return self.api.reservations.list(status=states)
+            return [self.api.reservations.get(ref, changes=True)]
+        return self.api.reservations.of_calendar(since=pages.now() - times.PAST_IN_CALENDARS)
