@@ -252,7 +252,7 @@ def _extend_series(world: World, scene: Scene) -> str:
     spans = occurrences.next_spans(item, 9, 1, None)
     conditions = parts.conditions(rule=parts.QUOTA)
     asked = occurrences.Occurrences(item, spans, conditions)
-    return occurrences.extend(world.caller(), asked).series.id
+    return occurrences.extend(world.caller(), asked, uuidutils.generate_uuid()).series.id
 
 
 def _end_series(world: World, scene: Scene) -> bool:

@@ -169,7 +169,7 @@ def _operation(operation: Operation) -> dict[str, Any]:
         "parameters": [
             *_path_parameters(operation),
             *_query_parameters(operation),
-            *([_KEY_PARAMETER] if operation.creates else []),
+            *([_KEY_PARAMETER] if operation.takes_key else []),
             *([_MATCH_PARAMETER] if operation.is_conditional else []),
         ],
     }

@@ -45,8 +45,16 @@ class Operation:
 
     @property
     def creates(self) -> bool:
-        """Whether the operation creates an item, so that it takes an idempotency key."""
+        """Whether the operation creates an item."""
         return self.method == "POST"
+
+    @property
+    def takes_key(self) -> bool:
+        """Whether the operation takes an idempotency key.
+
+        All other changes can be repeated as they are. An extension of a series by a number can't.
+        """
+        return self.creates or (self.method, self.noun) == ("PATCH", "series")
 
     @property
     def is_tagged(self) -> bool:
@@ -70,7 +78,7 @@ class Operation:
         codes = {*self.codes, "invalid_field", "service_unavailable"}
         if "{" in self.path:
             codes.add("not_found")
-        if self.creates:
+        if self.takes_key:
             codes |= {"idempotency_key_reused", "try_again"}
         if self.is_conditional:
             codes.add("changed_since_shown")

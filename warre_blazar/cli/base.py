@@ -35,6 +35,8 @@ from warre_blazar.client import Client, Reservation, Window, errors, lookup
 from warre_blazar.client.types import Document
 
 _PIPE_CLOSED = 141
+#: What to do if the API doesn't answer. Whatever changes something is sent again before.
+_AWAY = "The service may be away for a moment; try again"
 #: The exit status with which the parser ends a command too.
 _WRONG_ARGUMENTS = 2
 
@@ -51,8 +53,6 @@ class Command(BlazarCommand):
     nouns = ""
     #: Whether the command takes or shows times. If so, it has the options for the time zone.
     zoned = True
-    #: What to do if a request wasn't answered.
-    _after_lost_answer = "The service may be away for a moment; try again"
     where: datetime.tzinfo = datetime.UTC
     #: Whether the output is for programs: in a format such as -f json, or of columns that -c names.
     is_for_programs = False
@@ -66,7 +66,7 @@ class Command(BlazarCommand):
         reader = time_display.reader(self.where, self._user)
         if isinstance(manager, blazar.RequestManager):
             auth = token_endpoint.Token(manager.blazar_url, manager.auth_token)
-            return Client(keystone.Session(auth=auth), reader=reader)
+            return Client(keystone.Session(auth=auth), reader=reader, tell=self.tell)
         interface = manager.interface
         if interface and not cliff_parsers.is_endpoint_type(interface):
             # The blazar CLI's own parser has taken --end for --endpoint-type, so ``interface`` is
@@ -79,6 +79,7 @@ class Command(BlazarCommand):
             region_name=manager.region_name,
             endpoint_override=manager.endpoint_override,
             reader=reader,
+            tell=self.tell,
         )
 
     def _user(self, user_id: str) -> str:
@@ -209,7 +210,7 @@ class Command(BlazarCommand):
         except (ksa.MissingAuthPlugin, ksa.MissingRequiredOptions) as error:
             raise Failure(error_advice.NO_CREDENTIALS) from error
         except ksa.ConnectionError as error:
-            raise Failure(f"{errors.brief(error)}. {self._after_lost_answer}") from error
+            raise Failure(f"{errors.brief(error)}. {_AWAY}") from error
         return result
 
     def _with_help(self, problem: str) -> WrongArguments:
@@ -329,9 +330,6 @@ class ChangeCommand(Command):
     asks = False
     #: Whether ``confirm_times`` prints what the command is about to do even if nobody need confirm.
     tells_all = False
-    _after_lost_answer = (
-        "What you asked for may have happened nevertheless. The command can be repeated as it is"
-    )
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
@@ -419,10 +417,6 @@ class ChangeCommand(Command):
         start = start or before.start.astimezone(self.where)
         if length is None or not length.is_more:
             return arguments.span(start, end, length or present, self.where)
-        self._after_lost_answer = (
-            "What you asked for may have happened nevertheless. Look before you repeat the "
-            "command, because it counts from the present end"
-        )
         _, same_length = arguments.span(start, None, present, self.where)
         return start, arguments.span(same_length, None, length, self.where)[1]
 

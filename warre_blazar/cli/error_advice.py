@@ -21,6 +21,9 @@ _LISTS = {
     "flavorprojects": "flavor-access-list",
     "reservations": "reservation-list",
     "maintenancewindows": "maintenance-window-list",
+    "series": "reservation-series-list",
+    "waits": "reservation-wait-list",
+    "shares": "reservation-share-list",
 }
 
 
@@ -72,6 +75,8 @@ def text(error: errors.ClientError, app: object, project: str | None = None) -> 
     """
     message = str(error)
     if isinstance(error, errors.Unanswered):
+        if not error.has_arrived or error.noun not in _LISTS:
+            return message
         return f"{message}: {Fields(app)[_LISTS[error.noun]]}"
     if isinstance(error, errors.NoSuchReservation):
         listing = f"{Fields(app)['reservation-list']} --name {shlex.quote(error.ref)}"

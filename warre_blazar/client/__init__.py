@@ -13,6 +13,7 @@ For example::
 The client needs keystoneauth1. It doesn't need the packages of Blazar's server.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 from keystoneauth1 import adapter
@@ -106,9 +107,11 @@ class Client:
         the key is None, each request that creates something has a key of its own.
     :param reader: for whom errors, warnings and reasons are worded, as ``texts.reader`` makes it.
         None: they stay as the API words them, in English and with times in UTC.
+    :param tell: is called with a sentence before a request that changes something is sent again,
+        because it wasn't answered.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - all but the first are given by name.
         self,
         session: Any,
         *,
@@ -118,6 +121,7 @@ class Client:
         endpoint_override: str | None = None,
         idempotency_key: str | None = None,
         reader: texts.Reader | None = None,
+        tell: Callable[[str], object] = lambda _: None,
     ) -> None:
         if not isinstance(session, adapter.Adapter):
             session = transport.adapter_of(
@@ -127,7 +131,7 @@ class Client:
                 region_name=region_name,
                 endpoint_override=endpoint_override,
             )
-        self.transport = transport.Transport(session, idempotency_key, reader)
+        self.transport = transport.Transport(session, idempotency_key, reader, tell)
         self.flavors = resources.Flavors(self.transport)
         self.access = resources.AccessRights(self.transport)
         self.reservations = reservations.Reservations(self.transport)

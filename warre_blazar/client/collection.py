@@ -65,7 +65,10 @@ class Collection:
 
     def _remove(self, ref: str, **query: Any) -> bool:
         """Delete an object. Return False if the deletion isn't finished yet."""
-        response = self._transport.request("DELETE", self._path(ref), query=query_of(**query))
+        try:
+            response = self._transport.request("DELETE", self._path(ref), query=query_of(**query))
+        except errors.DeletedBefore:
+            return True
         return bool(response.status_code != 202)
 
 

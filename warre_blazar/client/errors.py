@@ -63,19 +63,22 @@ def brief(error: Exception) -> str:
 
 
 class Unanswered(ClientError):
-    """A request that creates something wasn't answered, although it was sent several times.
-
-    It isn't known whether it has created anything.
+    """A request that changes something wasn't answered, although it was sent several times.
 
     :ivar noun: the kind of object, as it is spelled in paths.
+    :ivar has_arrived: whether one of the requests may have reached the API. If so, it isn't known
+        whether it has changed anything. Otherwise, nothing was changed.
     """
 
-    def __init__(self, noun: str, reason: Exception) -> None:
-        super().__init__(
-            f"No answer from the API ({brief(reason)}). What you asked for may have been created "
-            "nevertheless, so see what is there before you try again"
+    def __init__(self, noun: str, reason: Exception, *, has_arrived: bool) -> None:
+        outcome = (
+            "What you asked for may have happened nevertheless, so see what is there before you "
+            "try again"
+            if has_arrived
+            else "Nothing was done, because no request has reached the API; try again later"
         )
-        self.noun = noun
+        super().__init__(f"No answer from the API ({brief(reason)}). {outcome}")
+        self.noun, self.has_arrived = noun, has_arrived
 
 
 class WaitError(ClientError):
@@ -110,6 +113,13 @@ class ApiError(ClientError):
 
 class NotFound(ApiError):
     """The object doesn't exist, or the user may not see it."""
+
+
+class DeletedBefore(NotFound):
+    """An object is gone, most likely by an earlier request of the same deletion."""
+
+    def __init__(self, error: ApiError) -> None:
+        super().__init__(str(error), error.status, error.code, error.detail)
 
 
 class NoSuchReservation(NotFound):

@@ -2,8 +2,9 @@
 
 import functools
 import re
+import socket
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
@@ -17,6 +18,13 @@ from warre_blazar.client.types import Document
 #: The end of an endpoint's URL: an API version, or the path that Warre's clients find.
 _VERSION = re.compile(r"/v\d+(\.\d+)?(/warre(/v1)?)?/*$")
 _TAG = re.compile(r"<[^>]*>")
+#: The header with the idempotency key.
+_KEY = "Idempotency-Key"
+_NOT_FOUND = 404
+#: What is said before requests are sent again.
+_REPEATING = (
+    f"No answer from the API yet ({{reason}}). Trying again for {sum(times.REPEATED_AFTER)} s."
+)
 
 
 class Transport:
@@ -26,6 +34,7 @@ class Transport:
     :param idempotency_key: the key of each request that creates something. None: each has its own.
     :param reader: for whom the sentences of answers are worded. None: they stay as the API words
         them.
+    :param tell: is called with a sentence before a request that wasn't answered is sent again.
     """
 
     def __init__(
@@ -33,8 +42,10 @@ class Transport:
         connected: adapter.Adapter,
         idempotency_key: str | None = None,
         reader: texts.Reader | None = None,
+        tell: Callable[[str], object] = lambda _: None,
     ) -> None:
         self._adapter, self._key, self._reader = connected, idempotency_key, reader
+        self._tell = tell
         self._options: dict[str, Any] = {"raise_exc": False}
         if connected.session.timeout is None:
             self._options["timeout"] = times.ANSWER_TIMEOUT
@@ -159,28 +170,10 @@ class Transport:
     def create(self, path: str, body: Document) -> Any:
         """Send a request that creates something, and return the JSON document of its response.
 
-        If the answer is lost, the request is sent again for half a minute. All these requests have
-        the same idempotency key, so that the API creates only one item.
-
-        :raises errors.Unanswered: none of the requests was answered.
-        :raises errors.ClientError: the response is an error.
+        The errors are those of ``request``.
         """
-        # The token and the endpoint are asked for before, so that a Keystone that is away isn't
-        # taken for a lost answer.
-        _ = self.url
-        key = {"Idempotency-Key": self._key or str(uuid.uuid4())}
-        for pause in (*times.REPEATED_AFTER, None):
-            try:
-                return self.request_document("POST", path, body=body, headers=key)
-            except (ksa.RetriableConnectionFailure, ksa.UnknownConnectionError) as error:
-                lost: Exception = error
-            except errors.ApiError as error:
-                if not _leaves_open(error):
-                    raise
-                lost = error
-            if pause is not None:
-                timer.sleep(pause)
-        raise errors.Unanswered(path.strip("/"), lost) from lost
+        key = {_KEY: self._key} if self._key else {}
+        return self.request_document("POST", path, body=body, headers=key)
 
     def request(
         self,
@@ -193,11 +186,51 @@ class Transport:
     ) -> Any:
         """Send a request and return its response.
 
+        If the answer to a request that changes something is lost, the request is sent again for
+        half a minute. All these requests have the same idempotency key, so that the API creates
+        only one item.
+
+        :raises errors.Unanswered: it changes something, and none of the requests was answered.
         :raises errors.ClientError: the response is an error.
         """
+        sent = {"query": query, "body": body, "headers": headers or {}}
+        if method == "GET" or "dry_run" in dict(query):
+            return self._once(method, path, **sent)
+        # The token and the endpoint are asked for before, so that a Keystone that is away isn't
+        # taken for a lost answer.
+        _ = self.url
+        sent["headers"] = {_KEY: str(uuid.uuid4()), **sent["headers"]}
+        has_arrived = False
+        for pause in (*times.REPEATED_AFTER, None):
+            try:
+                return self._once(method, path, **sent)
+            except (ksa.RetriableConnectionFailure, ksa.UnknownConnectionError) as error:
+                lost: Exception = error
+                has_arrived = has_arrived or not _reached_nobody(error)
+            except errors.ApiError as error:
+                if method == "DELETE" and error.status == _NOT_FOUND and has_arrived:
+                    raise errors.DeletedBefore(error) from error
+                if not _leaves_open(error):
+                    raise
+                lost, has_arrived = error, True
+            if pause is not None:
+                if pause == times.REPEATED_AFTER[0]:
+                    self._tell(_REPEATING.format(reason=errors.brief(lost)))
+                timer.sleep(pause)
+        raise errors.Unanswered(path.split("/")[1], lost, has_arrived=has_arrived) from lost
+
+    def _once(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Any,
+        body: Document | None,
+        headers: Mapping[str, str],
+    ) -> Any:
         url = f"{self.url}{path}" + (f"?{urlencode(query)}" if query else "")
         options = {"json": body} if body is not None else {}
-        headers = {"Accept": "application/json", **(headers or {})}
+        headers = {"Accept": "application/json", **headers}
         response = self._adapter.request(
             url, method, headers=headers, endpoint_override=self.url, **options, **self._options
         )
@@ -237,6 +270,15 @@ class Transport:
             f"{self.url} doesn't serve {request}: its blazar-api has no warre-blazar, or a version "
             "of it that is older than this client; ask the operator to install or upgrade it"
         )
+
+
+def _reached_nobody(error: BaseException | None) -> bool:
+    """Whether a request can't have arrived, because there was no connection to send it over."""
+    while error is not None:
+        if isinstance(error, ConnectionRefusedError | socket.gaierror):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def _leaves_open(error: errors.ApiError) -> bool:

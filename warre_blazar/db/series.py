@@ -196,6 +196,12 @@ def unplan(db: Session, item: BookedSeries) -> int:
     return db.execute(query).scalar_one()
 
 
+def was_asked(db: Session, item: BookedSeries, work_id: str) -> bool:
+    """Whether a request has asked for occurrences of a series."""
+    its = (occurrences.c.series_id == item.id, occurrences.c.work_id == work_id)
+    return db.execute(sa.select(occurrences.c.start_date).where(*its).limit(1)).first() is not None
+
+
 def planned(db: Session, item: BookedSeries) -> list[PlannedOccurrence]:
     """The occurrences of a series that were asked for, the earliest first."""
     its = bookings.c.reservation_id == occurrences.c.reservation_id

@@ -92,7 +92,7 @@ def test_extension_of_a_series_gives_one_message_more(flavor: Flavor, sent: Send
     book_lessons(flavor, range(1, 4))
     series = finish(series)
     assert len(told(sent())) == 3
-    series = progress.begin_extension(series, ())
+    series = progress.begin_extension(series, (), "work-2")
     for day in range(4, 6):
         lease = world.plan(test_series.booking(flavor, day, series.work_id))
         world.set_status(lease, "CREATING")

@@ -2,6 +2,7 @@
 
 import dataclasses
 import datetime
+import functools
 from collections.abc import Callable, Sequence
 
 import pytest
@@ -161,7 +162,9 @@ def test_undone_extension_keeps_what_was_booked_before(
 ):
     item = begin(flavor, all_or_none=True, days=[1])
     world.book(booking(flavor, 1))
-    item = progress.begin_extension(progress.finish(progress.tries(item)), [hour(2), hour(3)])
+    item = progress.begin_extension(
+        progress.finish(progress.tries(item)), [hour(2), hour(3)], "work-2"
+    )
     world.book(booking(flavor, 2, item.work_id))
     timeutils.set_time_override(world.NOW)
     silence(monkeypatch)
@@ -186,7 +189,8 @@ def test_end_leaves_what_has_begun(flavor: Flavor, monkeypatch: pytest.MonkeyPat
 
 def test_two_extensions_exclude_each_other(flavor: Flavor):
     item = progress.finish(progress.tries(begin(flavor)))
-    result = races.in_threads([lambda: progress.begin_extension(item, ()) and None] * 4)
+    begins = [functools.partial(progress.begin_extension, item, (), f"w{n}") for n in range(4)]
+    result = races.in_threads([lambda begin=begin: begin() and None for begin in begins])
     assert result.outcomes["held"] == 1
     assert result.outcomes["invalid_state"] == 3
 

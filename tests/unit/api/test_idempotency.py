@@ -198,3 +198,13 @@ def test_repeating_before_the_manager_is_done_books_once(
     refused = [record for record in caplog.records if "LeaseNameAlreadyExists" in record.message]
     assert [(line.levelname, line.exc_info) for line in refused] == [("INFO", None)]
     assert not [r for r in caplog.records if "duplicated" in r.message]
+
+
+def test_repeated_extension_of_a_series_books_nothing_again(alpha: Person, flavor):
+    made = things.add_series(alpha, flavor)
+    path, key = f"series/{made['id']}", {"Idempotency-Key": FIRST}
+    first, again = (alpha.send("PATCH", path, {"more": 2}, key).json for _ in range(2))
+    assert (again, again["planned"]) == (first, 4)
+    other = alpha.send("PATCH", path, {"more": 1}, key)
+    assert refusal(other) == (422, "idempotency_key_reused")
+    assert alpha.send("PATCH", path, {"more": 1}, {"Idempotency-Key": SECOND}).json["planned"] == 5

@@ -1,9 +1,11 @@
 """The Python client: the requests that it sends, and the values that it makes of the answers."""
 
 import datetime
+from collections.abc import Callable
 from typing import Any
 
 import pytest
+from keystoneauth1 import exceptions as ksa
 
 from tests.fakes.service import Answer
 from tests.unit.cli.fake_api import FLAVOR, RESERVATION, Api, error, flavor, listing, reservation
@@ -384,9 +386,68 @@ def test_creation_that_is_never_answered_says_what_may_have_happened(
     api: Api, client: Client, patience: Patience
 ) -> None:
     api.answers["POST /v2/reservations"] = error(503, "The manager is silent", "no_answer")
-    with pytest.raises(errors.Unanswered, match="may have been created nevertheless"):
-        client.reservations.create("f", **PERIOD)
+    told: list[str] = []
+    telling = Client(client.transport.session, tell=told.append)
+    with pytest.raises(errors.Unanswered, match="may have happened nevertheless") as caught:
+        telling.reservations.create("f", **PERIOD)
+    assert caught.value.has_arrived
     assert sum(patience.slept) == 30
+    why = "The manager is silent"
+    assert told == [f"No answer from the API yet ({why}). Trying again for 30 s."]
+
+
+_ONE = f"/v2/reservations/{RESERVATION.id}"
+#: Each way to change a reservation or a series, and the request that it sends.
+CHANGES: dict[str, Callable[[Client], Any]] = {
+    "POST /v2/reservations": lambda client: client.reservations.create("f", **PERIOD),
+    f"PATCH {_ONE}": lambda client: client.reservations.update(RESERVATION.id, count=1),
+    f"DELETE {_ONE}": lambda client: client.reservations.delete(RESERVATION.id),
+}
+
+
+@pytest.mark.parametrize("line", CHANGES)
+def test_all_changes_are_repeated_alike(
+    api: Api, client: Client, patience: Patience, line: str
+) -> None:
+    api.answers[line] = Answer(204) if "DELETE" in line else Answer(200, reservation())
+    method, _, _ = line.partition(" ")
+    api.fail(lose=True, match=method, times=2)
+    assert CHANGES[line](client)
+    assert len([r for r in api.seen if r.line == line]) == 3
+    assert len({r.headers["idempotency-key"] for r in api.seen if r.line == line}) == 1
+    assert patience.slept == [1, 2]
+
+
+@pytest.mark.parametrize("line", CHANGES)
+def test_change_that_reached_nobody_has_not_happened(
+    api: Api, client: Client, patience: Patience, line: str
+) -> None:
+    api.stop()
+    with pytest.raises(errors.Unanswered, match="Nothing was done") as caught:
+        CHANGES[line](client)
+    assert not caught.value.has_arrived
+    assert sum(patience.slept) == 30
+
+
+@pytest.mark.parametrize("is_lost", [True, False])
+def test_repeated_deletion_of_what_is_gone_has_succeeded(
+    api: Api, client: Client, patience: Patience, is_lost: bool
+) -> None:
+    gone = error(404, "deleted", "reservation_not_found")
+    api.answers[f"DELETE {_ONE}"] = gone
+    if is_lost:
+        api.fail(lose=True, match="DELETE", times=1)
+        assert client.reservations.delete(RESERVATION.id)
+    else:
+        with pytest.raises(errors.NotFound):
+            client.reservations.delete(RESERVATION.id)
+
+
+def test_dry_run_is_not_repeated(api: Api, client: Client, patience: Patience) -> None:
+    api.fail(lose=True, match="POST")
+    with pytest.raises(ksa.ConnectFailure):
+        client.reservations.try_create("f", **PERIOD)
+    assert patience.slept == []
 
 
 def test_refused_creation_is_not_repeated(api: Api, client: Client) -> None:

@@ -105,10 +105,16 @@ class SeriesController(base.Controller):
             return _changed(item, values, is_dry_run=is_dry_run, others=values.keys() - changed)
         if len(values.keys() - {"exdates"}) != 1:
             raise exceptions.InvalidField("until", texts.expected.EITHER(one="more", other="until"))
-        asked = _asked(item, values)
         if is_dry_run:
-            return views.series_foreseen(occurrences.foresee(asked))
-        return _outcome(occurrences.extend(base.caller(item.project_id), asked))
+            return views.series_foreseen(occurrences.foresee(_asked(item, values)))
+        made = base.made_once(
+            values,
+            lambda work_id: _extended_before(item, work_id),
+            lambda work_id: occurrences.extend(
+                base.caller(item.project_id), _asked(item, values), work_id
+            ),
+        )
+        return _outcome(made)
 
     @pecan.expose("json")
     def delete(self, *path: str, **_query: Any) -> Any:
@@ -201,6 +207,10 @@ def _named(field: str) -> Iterator[None]:
 def _made_before(series_id: str) -> SeriesOutcome | None:
     item = progress.find(series_id)
     return SeriesOutcome(item, (), ()) if item else None
+
+
+def _extended_before(item: BookedSeries, work_id: str) -> SeriesOutcome | None:
+    return _made_before(item.id) if progress.was_asked(item, work_id) else None
 
 
 def _outcome(made: SeriesOutcome) -> dict[str, Any]:

@@ -147,14 +147,15 @@ def create(caller: Caller, asked: Occurrences) -> SeriesOutcome:
     )
 
 
-def extend(caller: Caller, asked: Occurrences) -> SeriesOutcome:
+def extend(caller: Caller, asked: Occurrences, work_id: str) -> SeriesOutcome:
     """Book further occurrences of a series, or those that couldn't be booked before.
 
+    :param work_id: identifies the request.
     :raises InvalidState: another request is working on the series, or it was ended.
     :raises WarreError: as for ``create``.
     """
     _check_all(asked)
-    begun = progress.begin_extension(asked.series, () if asked.again else asked.spans)
+    begun = progress.begin_extension(asked.series, () if asked.again else asked.spans, work_id)
     return _book(caller, dataclasses.replace(asked, series=begun))
 
 

@@ -70,6 +70,12 @@ def plan(item: BookedSeries) -> list[PlannedOccurrence]:
         return stored.planned(db, item)
 
 
+def was_asked(item: BookedSeries, work_id: str) -> bool:
+    """Whether a request has asked for occurrences of a series that weren't asked for before."""
+    with session.reader() as db:
+        return stored.was_asked(db, item, work_id)
+
+
 def begin(item: BookedSeries, spans: Sequence[Span]) -> BookedSeries:
     """Store a new series, whose occurrences are about to be booked."""
     session.change(_insert, item, spans)
@@ -81,15 +87,15 @@ def _insert(db: Session, item: BookedSeries, spans: Sequence[Span]) -> None:
     stored.plan(db, item, spans)
 
 
-def begin_extension(item: BookedSeries, spans: Sequence[Span]) -> BookedSeries:
+def begin_extension(item: BookedSeries, spans: Sequence[Span], work_id: str) -> BookedSeries:
     """Note that further occurrences of a series are about to be booked.
 
     :param spans: those that weren't asked for before.
+    :param work_id: identifies the request.
     :raises InvalidState: another request is working on the series, or it was ended.
     """
     if item.status is not SeriesStatus.BOOKED:
         raise _busy(item)
-    work_id = uuidutils.generate_uuid()
     try:
         return session.change(_begin_extension, item, spans, work_id)
     except stored.SeriesChanged:
