@@ -172,7 +172,7 @@ def test_refusals_are_the_messages(play: Play, flavor: Any, alpha: Person):
     assert (results[0]["msg"], results[0]["code"]) == (said["error_message"], said["code"])
     assert results[0]["detail"] == said["detail"]
     assert results[1]["msg"].startswith("start")
-    assert results[2]["msg"] == "Flavor does not exist"
+    assert results[2]["msg"] == "Flavor nope does not exist"
     assert results[3]["msg"].endswith("To book it, give start, end")
     assert results[4]["msg"].startswith("Several reservations are named 'twice'")
     assert "unknown" in results[5]["msg"]

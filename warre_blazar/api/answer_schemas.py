@@ -87,6 +87,18 @@ DRY_RUN: Schema = _answer(
         **_COUNT,
         "description": "The largest number of instances that can be booked for the wanted time.",
     },
+    own={
+        "type": "array",
+        "items": _answer(
+            id={"type": "string"},
+            name={"type": ["string", "null"]},
+            instance_count=_COUNT,
+            start={"type": "string", "format": "date-time"},
+            end={"type": "string", "format": "date-time"},
+        ),
+        "description": "If the request is refused: the first few other reservations of the flavor "
+        "that the project itself has at the wanted time.",
+    },
 )
 # Only callers who may see the reservations of all projects get this property.
 DRY_RUN["properties"]["hosts"] = {

@@ -46,6 +46,8 @@ def as_warres(error: exceptions.WarreError) -> exceptions.WarreError:
     error.message = texts.word(error.document, _WARRES_READER)
     if error.code == exceptions.FlavorNotAccessible.code:
         return exceptions.FlavorNotBookable(texts.refusals.FLAVOR_NOT_ACCESSIBLE())
+    if error.code == exceptions.FlavorNotFound.code and "reason" not in detail:
+        error.message = texts.refusals.WARRES_FLAVOR_NOT_FOUND(flavor=detail["flavor"])
     if error.code != exceptions.NoHostMatches.code:
         return error
     return exceptions.HostsExhausted(detail.get("asked", 1), 0, detail.get("matching", 0))

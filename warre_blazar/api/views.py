@@ -236,6 +236,7 @@ def foreseen(item: Foreseen, *, with_hosts: bool, warnings: Sequence[Said] = ())
         "wait_start": Time().to_json(item.wait_start),
         "longest_hours": item.longest / times.HOUR,
         "most_instances": item.most,
+        "own": item.own_documents,
     }
 
 

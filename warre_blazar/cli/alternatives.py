@@ -65,21 +65,32 @@ def instead(wanted: WantedBooking, error: errors.ApiError, app: object) -> str:
 
 
 def others(wanted: WantedBooking, found: Alternatives | DryRun, app: object) -> list[str]:
-    """Return a line that names the commands to wait with, and to look at other flavors with.
+    """Return a line about the project's own reservations, and one that names other ways.
 
-    If no wait is ever served, the result is empty.
+    Other ways are the commands to wait with, and to look at other flavors with. A line that doesn't
+    apply is left out.
 
     :param app: the running CLI. The text uses the names that commands have in this CLI.
     """
-    if found.wait_start is None:
-        return []
-    if wanted.project_id is not None:
-        return []  # Offers are for the user's own project.
+    lines = []
+    if found.own:
+        named = [
+            {**each, "named": f"{each['name']} ({each['id']})" if each["name"] else each["id"]}
+            for each in found.own
+        ]
+        said = texts.OWN.sentence(
+            {"flavor": wanted.flavor, "own": named}, time_display.reader(wanted.where)
+        )
+        lines.append(said)
+    # Offers are for the user's own project.
+    if found.wait_start is None or wanted.project_id is not None:
+        return lines
     commands = Fields(app)
     category = f" --category {shlex.quote(found.category)}" if found.category else ""
     return [
+        *lines,
         f"{commands['reservation-wait-create']} {wanted.flavor} waits for room; "
-        f"{commands['reservation-offers']}{category} shows what can be had instead"
+        f"{commands['reservation-offers']}{category} shows what can be had instead",
     ]
 
 

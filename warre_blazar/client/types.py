@@ -6,6 +6,7 @@ Their attributes are the fields that ``warre_blazar.fields`` declares.
 import copy
 import dataclasses
 import datetime
+from collections.abc import Sequence
 from typing import Any, Generic, Self, TypeVar
 
 from warre_blazar.fields import audit, flavors, others, reservations, series, shares, usage, waits
@@ -192,6 +193,8 @@ class DryRun:
     longest_hours: float = 0
     #: The largest number of instances that can be booked for the wanted time.
     most_instances: int = 0
+    #: The first few reservations of the flavor that the project itself has at the wanted time.
+    own: Sequence[Document] = ()
     document: Document = dataclasses.field(default_factory=dict, repr=False, compare=False)
 
     @property
@@ -227,6 +230,8 @@ class Alternatives:
     #: The first start, from the wanted one on, that a wait could get. None: a wait is never served,
     #: or gets ``next_start`` at best.
     wait_start: datetime.datetime | None = None
+    #: The first few reservations of the flavor that the project itself has at the wanted time.
+    own: Sequence[Document] = ()
 
     @classmethod
     def of(cls, detail: Document) -> Self:
@@ -237,6 +242,7 @@ class Alternatives:
             detail["most_instances"],
             detail.get("category"),
             _moment(detail, "wait_start"),
+            detail.get("own", ()),
         )
 
 

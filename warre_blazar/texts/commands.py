@@ -65,6 +65,12 @@ NEVER_FREE = Entry(
     ". Nothing that fits is free in the year after that either. Try fewer slots or hours"
     "{or_affinity}; {flavor-calendar} {flavor} shows what is free",
 )
+#: What is said if the project itself has some of a flavor that isn't free.
+OWN = Entry(
+    "own",
+    "Your project has these reservations of {flavor} then: {own:each}",
+    each="{named}, {instance_count:slot|slots}, {start:time} to {end:time}",
+)
 #: Why a booking is refused, by the code of an error after which another time may be possible. Each
 #: is a clause.
 TAKEN = _by_code(

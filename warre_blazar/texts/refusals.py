@@ -30,7 +30,11 @@ WINDOW_PERIOD = Entry(
 WINDOW_PAST = Entry("invalid_period", "Maintenance window cannot start in the past", "window_past")
 
 # Flavors and their terms
-FLAVOR_NOT_FOUND = Entry("flavor_not_found", "Flavor does not exist", also="flavor")
+FLAVOR_NOT_FOUND = Entry("flavor_not_found", "Flavor {flavor} does not exist")
+#: The same on Warre's path.
+WARRES_FLAVOR_NOT_FOUND = Entry(
+    "flavor_not_found", "Flavor does not exist", "warres", also="flavor"
+)
 SOME_FLAVOR_NOT_FOUND = Entry(
     "flavor_not_found", "One or more flavors not found", "one_of_several", also="flavor"
 )
@@ -38,7 +42,7 @@ FLAVOR_AMBIGUOUS = Entry(
     "flavor_ambiguous",
     "{count:number} flavors are named {flavor!r}; give the id of one: {flavors:ids}",
 )
-FLAVOR_HIDDEN = Entry("flavor_not_accessible", "Flavor does not exist", "hidden", also="flavor")
+FLAVOR_HIDDEN = Entry("flavor_not_accessible", "Flavor {flavor} does not exist", "hidden")
 FLAVOR_NOT_ACCESSIBLE = Entry(
     "flavor_not_accessible",
     "Flavor is not accessible",

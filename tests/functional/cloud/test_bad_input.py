@@ -169,7 +169,7 @@ RESERVATIONS: dict[str, tuple[str, Any]] = {
     "end beyond all calendars": ("end", "99999-01-01T00:00:00"),
 }
 #: What the message says instead of the field's name.
-_WORDS = {"unknown flavor": "Flavor does not exist"}
+_WORDS = {"unknown flavor": "does not exist"}
 
 
 @pytest.mark.parametrize("case", RESERVATIONS)

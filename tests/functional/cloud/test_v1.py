@@ -72,13 +72,13 @@ class Refusal:
 
 _ABSENT = object()
 REFUSALS = {
-    "unknown flavor": Refusal("Flavor does not exist", 404, flavor_id="no-such-flavor"),
+    "unknown flavor": Refusal("no-such-flavor does not exist", 404, flavor_id="no-such-flavor"),
     "slots exhausted": Refusal("at most 3 of 3 slots", amount=4),
     "hosts exhausted": Refusal("matching hosts have room for", flavor="huge", amount=4),
     "no host matches": Refusal("No host matches this flavor", 409, flavor="nowhere"),
     "too long": Refusal("max allowed is 24 hours", hours=25),
     "inactive": Refusal("not available", flavor="inactive"),
-    "private": Refusal("Flavor does not exist", 404, flavor="private"),
+    "private": Refusal("does not exist", 404, flavor="private"),
     "before the flavor's start": Refusal("before flavor start", flavor="later"),
     "after the flavor's end": Refusal("after flavor end", flavor="earlier"),
     "end before start": Refusal("End date must be later", hours=-1),
@@ -93,7 +93,7 @@ REFUSALS = {
     "affinity a word": Refusal("affinity", affinity="together"),
     "unknown field": Refusal("shoe_size", shoe_size=44),
     "flavor_id missing": Refusal("flavor_id", flavor_id=_ABSENT),
-    "flavor_id a number": Refusal("Flavor does not exist", 404, flavor_id=7),
+    "flavor_id a number": Refusal("Flavor 7 does not exist", 404, flavor_id=7),
     "flavor_id empty": Refusal("flavor_id", flavor_id=""),
 }
 

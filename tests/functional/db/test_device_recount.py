@@ -280,7 +280,7 @@ def test_command_fails_if_a_device_cannot_be_counted(cloud: Cloud, recount: Call
 @pytest.mark.parametrize(
     ("words", "options", "said"),
     [
-        (("nonesuch",), {}, "Flavor does not exist"),
+        (("nonesuch",), {}, "Flavor nonesuch does not exist"),
         ((), {"pci_alias": "{"}, "[warre] pci_alias is set to a value that can't be used"),
     ],
 )

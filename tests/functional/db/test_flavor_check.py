@@ -72,4 +72,4 @@ def test_services_that_cannot_be_asked_are_a_failure(cloud: Cloud, check):
 def test_unknown_flavor_is_a_failure(check):
     status, lines, error = check("nothing")
     assert (status, lines) == (1, [])
-    assert error == "warre-blazar-manage: Flavor does not exist\n"
+    assert error == "warre-blazar-manage: Flavor nothing does not exist\n"

@@ -126,7 +126,7 @@ def test_booking_of_flavor_that_no_host_can_hold_is_refused(
     why = {"reason": "too_small"} if matching else {}
     detail = {"asked": 2, "free": 0, "matching": matching, **why}
     nothing_else = {"next_start": None, "longest_hours": 0.0, "most_instances": 0}
-    nothing_else |= {"wait_start": None, "category": None}
+    nothing_else |= {"wait_start": None, "category": None, "own": []}
     assert answer.json["detail"] == detail | nothing_else
     assert site.rows() == before
 

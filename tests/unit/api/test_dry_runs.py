@@ -58,6 +58,7 @@ def test_booking_that_fits(site: Site, alpha: Person, flavor):
         "longest_hours": 48,
         "wait_start": None,
         "most_instances": 3,
+        "own": [],
     }
 
 

@@ -233,4 +233,7 @@ def test_nova_flavor_is_read_with_the_users_own_rights(site: ExactSite, asked: A
     site.cloud.nova.flavors["hidden"] = hidden
     site.cloud.nova.fail(match="GET /v2.1/flavors/hidden", status=404)
     refused = site.send("POST", body=body(*asked, instance("hidden")))
-    assert (refused.status_int, refused.json["error_message"]) == (400, "Flavor does not exist")
+    assert (refused.status_int, refused.json["error_message"]) == (
+        400,
+        "Flavor hidden does not exist",
+    )

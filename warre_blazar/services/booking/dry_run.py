@@ -6,13 +6,17 @@ Nothing is written.
 import dataclasses
 import datetime
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from warre_blazar import times
 from warre_blazar.db import flavors, session
-from warre_blazar.domain.booking import verdict
+from warre_blazar.db.booking import reservations
+from warre_blazar.db.booking.reservations import Filter
+from warre_blazar.domain.booking import reservation_states, verdict
 from warre_blazar.domain.booking.booking_rules import BookingConditions
 from warre_blazar.domain.booking.constraints import QuotaLimit
 from warre_blazar.domain.booking.quota import Amount
+from warre_blazar.domain.booking.reservation import Reservation
 from warre_blazar.domain.flavors.flavor import Flavor
 from warre_blazar.domain.running.handles import Handle
 from warre_blazar.domain.running.snapshots import effective_before_end
@@ -27,6 +31,9 @@ from warre_blazar.services.booking.admission import BookingDecision
 from warre_blazar.services.booking.change_decision import ChangeDecision
 from warre_blazar.services.booking.quotas import QuotaStanding
 from warre_blazar.services.slots import free_slots, supply
+
+#: A refusal names at most this many reservations of the project itself.
+_MOST_OWN = 5
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,6 +65,9 @@ class Foreseen:
     longest: datetime.timedelta
     #: The most instances that can be had for the wanted time.
     most: int
+    #: If the request is refused, reservations of the flavor that the project itself has at the
+    #: wanted time.
+    own: Sequence[Reservation] = ()
 
     @property
     def refusal(self) -> exceptions.WarreError:
@@ -70,8 +80,23 @@ class Foreseen:
             "longest_hours": self.longest / times.HOUR,
             "most_instances": self.most,
             "category": self.flavor.texts.get("category"),
+            "own": self.own_documents,
         }
         return first
+
+    @property
+    def own_documents(self) -> list[dict[str, Any]]:
+        """The project's own reservations, in JSON."""
+        return [
+            {
+                "id": each.id,
+                "name": each.labels.name,
+                "instance_count": each.instance_count,
+                "start": Time().to_json(each.span.start),
+                "end": Time().to_json(each.span.end),
+            }
+            for each in self.own
+        ]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -187,7 +212,23 @@ def _foreseen(case: _Decided, conditions: BookingConditions, now: datetime.datet
         wait_start=None if wait_start == next_start else wait_start,
         longest=found.reach(wanted.start) - wanted.start,
         most=case.most if case.is_of_booking else 0,
+        own=_own(case) if case.refusals and case.is_of_booking else (),
     )
+
+
+def _own(case: _Decided) -> list[Reservation]:
+    """The project's other reservations of the flavor at the wanted time. Only a few are read."""
+    wanted = Filter(
+        project_id=case.project_id,
+        flavor_id=case.flavor.id,
+        states=frozenset(reservation_states.LIVE),
+        after=case.span.start,
+        before=case.span.end,
+    )
+    with session.reader() as db:
+        found, _ = reservations.listing(db, wanted, limit=_MOST_OWN)
+    changed = case.own.reservation.id if case.own else None
+    return [each for each in found if each.id != changed]
 
 
 def _hosts(case: _Decided) -> dict[str, int]:
