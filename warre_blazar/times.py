@@ -56,6 +56,11 @@ USER_KNOWN_FOR = 300.0
 #: :longer: A user who was just disabled can still make a wait.
 #: :shorter: Keystone is asked twice about the same user in one request.
 USER_JUST_READ = 5.0
+#: The API answers with a calendar that programs subscribe to from memory for this long.
+#: :longer: Calendars show changes later, and the owner of an address who has lost the role can read
+#:     the calendar for longer.
+#: :shorter: A program that asks all the time costs more requests to Keystone and the database.
+CALENDAR_KEPT = 60.0
 #: The limits of a project are remembered this long. If such limits refuse a booking, Keystone is
 #: asked again before the answer.
 #: :longer: A lowered limit takes longer to have an effect.

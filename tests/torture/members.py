@@ -142,7 +142,7 @@ class Members:
         path = root + operation.path
         for name in ("flavor_id", "reservation_id", "wait_id", "series_id"):
             path = path.replace(f"{{{name}}}", self._id(operation, name))
-        for name in ("flavorproject_id", "window_id", "share_id"):
+        for name in ("flavorproject_id", "window_id", "share_id", "calendar_id"):
             path = path.replace(f"{{{name}}}", "1")
         query = self._filled(operation.query, frozenset())
         if query:

@@ -12,7 +12,7 @@ from warre_blazar.db import models
 from warre_blazar.domain.booking import labels, reservation_states
 from warre_blazar.domain.running import handles
 from warre_blazar.errors import exceptions
-from warre_blazar.fields import flavors, others, reservations, shares, waits
+from warre_blazar.fields import calendars, flavors, others, reservations, shares, waits
 from warre_blazar.fields.declaration import Field, Use, answered, fields
 from warre_blazar.fields.kinds import BOOLEAN, EXPECTED, Integer
 from warre_blazar.services.flavors.flavors import _COLUMNS
@@ -26,6 +26,7 @@ RESOURCES = [
     others.MessagesFields,
     waits.WaitFields,
     shares.ShareFields,
+    calendars.CalendarFields,
 ]
 FIELDS = [
     pytest.param(field, id=f"{resource.__name__}-{field.key}")

@@ -16,6 +16,7 @@ from warre_blazar.api.operation import Operation
 from warre_blazar.api.operations import OPERATIONS, ref
 from warre_blazar.fields import (
     audit,
+    calendars,
     flavors,
     others,
     reservations,
@@ -61,6 +62,7 @@ _RESOURCES = (
         waits.WaitFields,
         audit.AuditFindingFields,
         shares.ShareFields,
+        calendars.CalendarFields,
     ),
 )
 
@@ -100,6 +102,7 @@ _COMPONENTS: dict[str, Schema] = {
     "SeriesUpdate": schemas.SERIES_UPDATE,
     "SeriesForeseen": schemas.SERIES_FORESEEN,
     "ShareCreate": schemas.creation(shares.ShareFields),
+    "CalendarCreate": schemas.creation(calendars.CalendarFields),
     "Error": schemas.ERROR,
 }
 

@@ -17,6 +17,7 @@ from warre_blazar.api.controllers import (
 )
 from warre_blazar.api.operation import Operation, declared
 from warre_blazar.domain.booking import verdict
+from warre_blazar.fields.calendars import CalendarFields
 from warre_blazar.fields.kinds import reference as ref
 from warre_blazar.fields.others import AccessFields, WindowFields
 from warre_blazar.fields.shares import ShareFields
@@ -307,4 +308,5 @@ OPERATIONS = (
         query=series.DELETE_QUERY,
     ),
     *declared(ShareFields),
+    *declared(CalendarFields),
 )

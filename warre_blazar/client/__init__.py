@@ -26,6 +26,7 @@ from warre_blazar.client.types import (
     AuditFinding,
     AuditReport,
     Availability,
+    CalendarAddress,
     DryRun,
     Extension,
     Flavor,
@@ -57,6 +58,7 @@ __all__ = [
     "AuditFinding",
     "AuditReport",
     "Availability",
+    "CalendarAddress",
     "Client",
     "DryRun",
     "Extension",
@@ -144,6 +146,7 @@ class Client:
         self.messages = resources.MessageSettings(self.transport)
         self.offers = resources.Offerings(self.transport)
         self.shares = resources.Shares(self.transport)
+        self.calendars = resources.Calendars(self.transport)
         self.waits = waits.Waits(self.transport)
         self.audit = resources.Audits(self.transport)
 

@@ -8,7 +8,7 @@ from warre_blazar.client import Reservation, times
 from warre_blazar.fields.reservations import DELETED
 
 
-def calendar(reservations: Iterable[tuple[str, Reservation]]) -> str:
+def calendar(reservations: Iterable[tuple[str, Reservation]], name: str | None = None) -> str:
     """Return a calendar with an event for each reservation.
 
     The id of an event is made from the reservation's id, and its sequence number from the number of
@@ -17,10 +17,13 @@ def calendar(reservations: Iterable[tuple[str, Reservation]]) -> str:
     cancelled, and the program removes it.
 
     :param reservations: each with the title of its event. They were asked for with ``changes``.
+    :param name: what calendar programs call the calendar.
     """
     document = icalendar.Calendar()
     document.add("prodid", "-//warre-blazar//flavor-calendar//EN")
     document.add("version", "2.0")
+    if name:
+        document.add("x-wr-calname", name)
     for title, reservation in reservations:
         document.add_component(_event(title, reservation))
     return document.to_ical().decode()

@@ -24,6 +24,7 @@ from warre_blazar.client.types import (
     AuditFinding,
     AuditReport,
     Availability,
+    CalendarAddress,
     Flavor,
     Host,
     Limits,
@@ -337,6 +338,16 @@ class Refusals(Paged[Refusal]):
     filters = parameters(
         *("all_projects", "project_id", "user_id", "flavor_id", "code"), since="from", until="to"
     )
+
+
+class Calendars(Owned[CalendarAddress]):
+    """The addresses that the user has made for the project's calendar, at most one for a project.
+
+    ``list`` filters by ``all_projects``, for operators. ``create`` takes a ``name``.
+    """
+
+    noun, kind = "calendars", CalendarAddress
+    filters = parameters("all_projects")
 
 
 class Shares(Owned[Share]):

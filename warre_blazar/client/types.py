@@ -9,7 +9,17 @@ import datetime
 from collections.abc import Sequence
 from typing import Any, Generic, Self, TypeVar
 
-from warre_blazar.fields import audit, flavors, others, reservations, series, shares, usage, waits
+from warre_blazar.fields import (
+    audit,
+    calendars,
+    flavors,
+    others,
+    reservations,
+    series,
+    shares,
+    usage,
+    waits,
+)
 from warre_blazar.fields.declaration import Field, Resource, answered
 from warre_blazar.fields.kinds import Text, Time
 
@@ -503,6 +513,10 @@ class AuditReport:
     away: dict[str, str]
     #: The differences that remain come first.
     findings: Page[AuditFinding]
+
+
+class CalendarAddress(Value, calendars.CalendarFields):
+    """An address at which calendar programs read the reservations of a project."""
 
 
 class Share(Value, shares.ShareFields):

@@ -182,6 +182,19 @@ stopped_addresses = sa.Table(
     sa.Column("stopped_at", sa.DateTime, nullable=False),
 )
 
+# The addresses at which calendar programs read a project's reservations.
+calendars = sa.Table(
+    "warre_calendars",
+    metadata,
+    sa.Column("id", sa.String(36), primary_key=True),
+    # The name that calendar programs show.
+    sa.Column("name", string(255), nullable=False),
+    sa.Column("project_id", sa.String(255), nullable=False),
+    sa.Column("user_id", sa.String(255), nullable=False),
+    sa.Column("created_at", sa.DateTime, nullable=False),
+    sa.UniqueConstraint("user_id", "project_id", name="uniq_warre_calendars"),
+)
+
 # How many messages a channel has sent to a mailbox in the hour that begins at this time.
 message_counts = sa.Table(
     "warre_message_counts",

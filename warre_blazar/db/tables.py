@@ -31,6 +31,7 @@ bookings = models.bookings
 assignments = models.assignments
 backings = models.backings
 occurrences = models.occurrences
+calendars = record_models.calendars
 channels = record_models.channels
 confined_projects = models.confined_projects
 deliveries = record_models.deliveries

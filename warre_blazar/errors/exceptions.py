@@ -551,6 +551,31 @@ class AccessNotFound(WarreError):
         super().__init__(refusals.ACCESS_NOT_FOUND(flavorproject=ref))
 
 
+class CalendarExists(WarreError):
+    """The user has an address for the project's calendar already."""
+
+    code = "calendar_exists"
+
+    def __init__(self, project_id: str) -> None:
+        super().__init__(refusals.CALENDAR_EXISTS(project=project_id))
+
+
+class CalendarNotFound(WarreError):
+    """The calendar doesn't exist, or the caller may not see it."""
+
+    code = "calendar_not_found"
+
+    def __init__(self, ref: str | None = None) -> None:
+        """
+        :param ref: its id. None: it was asked for by an address.
+        """
+        super().__init__(
+            refusals.CALENDAR_WITHDRAWN()
+            if ref is None
+            else refusals.CALENDAR_NOT_FOUND(calendar=ref)
+        )
+
+
 class ShareExists(WarreError):
     """The reservation is shared with the project already."""
 

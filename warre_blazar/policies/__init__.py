@@ -10,6 +10,7 @@ import itertools
 
 from oslo_policy import policy
 
+from warre_blazar.fields.calendars import CalendarFields
 from warre_blazar.fields.others import AccessFields, WindowFields
 from warre_blazar.fields.shares import ShareFields
 from warre_blazar.fields.usage import RefusalFields
@@ -32,6 +33,7 @@ _RULES = (
     *(declaration.of(WindowFields), limits.RULES, hosts.RULES, usage.RULES),
     *(declaration.of(RefusalFields), messages.RULES, offers.RULES, series.RULES),
     *(declaration.of(WaitFields), audit.RULES, declaration.of(ShareFields)),
+    declaration.of(CalendarFields),
 )
 
 

@@ -27,12 +27,26 @@ OTHER_PROJECTS = _rule(
 #: What ``OTHER_PROJECTS`` may be about.
 LIST_RESERVATIONS, LIST_SERIES, LIST_WAITS = "list reservations", "list series", "list waits"
 LIST_REFUSALS, SEE_USAGE = "list refused requests", "see the usage"
-LIST_SHARES = "list shares"
-LISTED = (LIST_RESERVATIONS, LIST_SERIES, LIST_WAITS, LIST_REFUSALS, SEE_USAGE, LIST_SHARES)
+LIST_SHARES, LIST_CALENDARS = "list shares", "list calendars"
+LISTED = (
+    LIST_RESERVATIONS,
+    LIST_SERIES,
+    LIST_WAITS,
+    LIST_REFUSALS,
+    SEE_USAGE,
+    LIST_SHARES,
+    LIST_CALENDARS,
+)
 NO_ROLE_TO_BOOK = _rule(
     "no_role_to_book",
     "{why:said}, so nobody could book for you later. A federated login has roles only while you "
     "are logged in. Book now, wait with the mode tell, or ask for a role assignment of your own",
+)
+NO_ROLE_TO_SUBSCRIBE = _rule(
+    "no_role_to_subscribe",
+    "Keystone lists no role of yours in the project that lets you list reservations, so the "
+    "address would show nothing. A federated login has roles only while you are logged in; ask for "
+    "a role assignment of your own",
 )
 NO_PROJECT = Entry(
     "forbidden",

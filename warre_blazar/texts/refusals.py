@@ -410,6 +410,18 @@ WINDOW_CONFLICT = Entry(
 )
 ACCESS_EXISTS = Entry("access_exists", "Already exists", also="flavor project")
 ACCESS_NOT_FOUND = Entry("access_not_found", "FlavorProject {flavorproject} doesn't exist")
+CALENDAR_EXISTS = Entry(
+    "calendar_exists",
+    "You have an address for the calendar of the project {project} already; withdraw it first if "
+    "you want another one",
+)
+CALENDAR_NOT_FOUND = Entry("calendar_not_found", "Calendar {calendar} doesn't exist")
+CALENDAR_WITHDRAWN = Entry(
+    "calendar_not_found",
+    "No calendar has this address: it was withdrawn, its owner may no longer see the "
+    "reservations, or it isn't complete",
+    "withdrawn",
+)
 SHARE_EXISTS = Entry(
     "share_exists", "Reservation {reservation} is shared with the project {project} already"
 )

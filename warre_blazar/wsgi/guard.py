@@ -20,6 +20,7 @@ from oslo_log import log as logging
 from warre_blazar import texts, times
 from warre_blazar.errors import exceptions
 from warre_blazar.wsgi import (
+    calendar_files,
     error_answers,
     host_bodies,
     json_bodies,
@@ -36,6 +37,8 @@ Headers = list[tuple[str, str]]
 
 #: The header that says which version of this package serves, and in how many threads.
 HEADER = "X-Warre-Blazar"
+#: What is answered without a token of Keystone. The rest of such a path is a secret.
+_WITHOUT_TOKEN = (stop_page, calendar_files)
 _READING = {"GET", "HEAD", "OPTIONS"}
 #: The methods whose body Blazar's v1 reads.
 _WRITING = {"POST", "PUT", "PATCH"}
@@ -67,8 +70,9 @@ class Guard:
             return start_response(status, self._completed(status, headers), *failure)
 
         try:
-            if stop_page.is_for(environ):
-                return stop_page.answer(environ)(environ, begin)
+            for page in _WITHOUT_TOKEN:
+                if page.is_for(environ):
+                    return page.answer(environ)(environ, begin)
             _prepare(environ, self._reads)
             if environ["REQUEST_METHOD"] == "HEAD":
                 return self._head(environ, begin)
@@ -208,4 +212,6 @@ def _refuse(
 
 
 def _request_line(environ: dict[str, Any]) -> str:
-    return f"{environ['REQUEST_METHOD']} {environ['PATH_INFO']!a}"
+    """What the log says of a request: its method and its path, without secrets."""
+    roots = (page.ROOT + "..." for page in _WITHOUT_TOKEN if page.is_for(environ))
+    return f"{environ['REQUEST_METHOD']} {next(roots, environ['PATH_INFO'])!a}"

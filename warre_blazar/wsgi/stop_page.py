@@ -20,7 +20,7 @@ from warre_blazar.wsgi import request_bodies
 
 conf.register(cfg.CONF)
 
-_ROOT = f"/v2{message_settings.PATH}"
+ROOT = f"/v2{message_settings.PATH}"
 _METHODS = ("GET", "HEAD", "POST")
 #: The page runs nothing, loads nothing and isn't shown inside another page.
 _HEADERS = {
@@ -63,7 +63,7 @@ your own reservations. You can undo this on this page.</p>
 
 def is_for(environ: dict[str, Any]) -> bool:
     """Whether a request is for the page."""
-    return bool(environ.get("PATH_INFO", "").startswith(_ROOT))
+    return bool(environ.get("PATH_INFO", "").startswith(ROOT))
 
 
 def answer(environ: dict[str, Any]) -> webob.Response:
@@ -79,7 +79,7 @@ def answer(environ: dict[str, Any]) -> webob.Response:
     if method not in _METHODS:
         return webob.Response(status=405, headerlist=[("Allow", ", ".join(_METHODS))])
     try:
-        mailbox = message_settings.mailbox_of_token(environ["PATH_INFO"].removeprefix(_ROOT))
+        mailbox = message_settings.mailbox_of_token(environ["PATH_INFO"].removeprefix(ROOT))
         is_stopped = mailbox is not None and message_settings.is_stopped(mailbox)
         if mailbox is not None and method == "POST":
             is_stopped = not _wants_messages(body)

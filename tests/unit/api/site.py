@@ -70,6 +70,7 @@ class SiteCloud(Cloud):
             "compute": self.nova.url + "/v2.1",
             "placement": self.placement.url,
             "image": self.glance.url,
+            "reservation": "http://blazar.example/reservation/v1",
         }
 
     def clear(self) -> None:

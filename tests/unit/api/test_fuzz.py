@@ -47,6 +47,7 @@ def known(site: Site, admin: Person, alpha: Person) -> dict[str, list[str]]:
             "flavor_id": [flavor["id"], flavor["name"], private["id"]],
             "flavorproject_id": [things.grant(admin, private, alpha.project_id)["id"]],
             "reservation_id": [b["id"] for b in booked],
+            "calendar_id": [things.made(alpha.post("calendars", {"name": "GPUs"}))["id"]],
             "share_id": [things.share(alpha, booked[0], admin.project_id)["id"]],
             "window_id": [things.add_window(admin, flavor)["id"]],
             "series_id": [things.add_series(alpha, flavor)["id"]],

@@ -24,6 +24,7 @@ from warre_blazar.domain.series.series import (
 from warre_blazar.domain.timeline import Span
 from warre_blazar.domain.waits import Wait
 from warre_blazar.errors.exceptions import Relayed
+from warre_blazar.fields.calendars import CalendarFields
 from warre_blazar.fields.others import AccessFields, WindowFields
 from warre_blazar.fields.shares import ShareFields
 from warre_blazar.fields.waits import WaitFields
@@ -76,6 +77,7 @@ _BODIES = {
     "PATCH /v2/flavors": schemas.FLAVOR_UPDATE,
     "PATCH /v2/reservations": schemas.RESERVATION_UPDATE,
     "POST /v2/shares": schemas.creation(ShareFields),
+    "POST /v2/calendars": schemas.creation(CalendarFields),
     "POST /v2/flavorprojects": schemas.creation(AccessFields),
     "PATCH /v2/messages": schemas.MESSAGES_UPDATE,
     "POST /v2/maintenancewindows": schemas.creation(WindowFields),

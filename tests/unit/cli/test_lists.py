@@ -15,6 +15,7 @@ from tests.unit.cli.test_offers import found, offer
 from warre_blazar.cli import (
     booking,
     calendar,
+    calendar_addresses,
     flavor_access,
     flavors,
     groups,
@@ -41,6 +42,12 @@ _USAGE = {"start": "2026-11-01T00:00:00Z", "end": "2026-12-01T00:00:00Z", "by": 
         ((flavor_access.ListAccess,), "flavorprojects", listing(), "There are no accesses to"),
         ((reservation_list.ListReservations,), "reservations", listing(), "no reservations to"),
         ((series.ListSeries,), "series", listing(), "There are no series to list"),
+        (
+            (calendar_addresses.ListCalendars,),
+            "calendars",
+            listing(),
+            "There are no calendars to list",
+        ),
         ((shares.ListShares,), "shares", listing(), "There are no shares to list"),
         ((waits.ListWaits,), "waits", listing(), "Your project waits for nothing"),
         ((maintenance_windows.ListWindows,), "maintenancewindows", listing(), "no maintenance w"),

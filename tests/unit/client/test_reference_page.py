@@ -26,6 +26,7 @@ CLASSES = {
     "offers": resources.Offerings,
     "waits": waits.Waits,
     "shares": resources.Shares,
+    "calendars": resources.Calendars,
     "audit": resources.Audits,
 }
 METHODS = sorted(

@@ -180,6 +180,7 @@ class Sender:
             "flavorproject_id": things.grant(admin, flavor, alpha.project_id)["id"],
             "reservation_id": booked["id"],
             "share_id": things.share(admin, booked, alpha.project_id)["id"],
+            "calendar_id": things.made(admin.post("calendars", {"name": "GPUs"}))["id"],
             "window_id": things.add_window(admin, flavor, start=things.at(50), end=things.at(51))[
                 "id"
             ],

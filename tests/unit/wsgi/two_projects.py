@@ -27,6 +27,7 @@ _OWNED = {
     "warre_reservations": "project_id",
     "warre_backings": "project_id",
     "warre_series": "project_id",
+    "warre_calendars": "project_id",
     "warre_flavor_projects": "project_id",
     "reservations": "lease_id",
     "events": "lease_id",
@@ -78,7 +79,7 @@ def furnish(site: WholeSite) -> Things:
         "project_id": [(name, identity.project_id(name)) for name in PROJECTS],
         "floatingip_id": [("admin", "no-such-floating-ip")],
         **{name: [] for name in ("flavorproject_id", "reservation_id", "lease_id")},
-        **{name: [] for name in ("series_id", "wait_id", "share_id")},
+        **{name: [] for name in ("series_id", "wait_id", "share_id", "calendar_id")},
     }
     added = {name: _add_project(site, name, public, known) for name in PROJECTS}
     # Blazar logs in with the trust of the admin who has created a host.
@@ -107,6 +108,7 @@ def _add_project(
     ]
     share = things.share(member, booked[1], admin.project_id)
     series = things.add_series(member, public, name=f"{secret}-series")
+    calendar = things.made(member.post("calendars", {"name": "GPUs"}))
     instance = {"resource_type": "virtual:instance", **hostile.KINDS["virtual:instance"]}
     body = sending.lease(instance, name=f"{secret}-lease")
     lease = sending.send(site.app, "POST", "/v1/leases", body, who=name).json["lease"]
@@ -122,6 +124,7 @@ def _add_project(
         "lease_id": leases,
         "series_id": [series["id"]],
         "share_id": [share["id"]],
+        "calendar_id": [calendar["id"]],
     }
     for kind, ids in added.items():
         known[kind] += [(name, each) for each in ids]
@@ -129,6 +132,7 @@ def _add_project(
     shareable = [note, private["id"], private["name"], window["id"], grant["id"]]
     occurrences = [each["id"] for each in series["reservations"]]
     names += [series["id"], series["name"], *occurrences, wait["id"], share["id"]]
+    names += [calendar["id"], calendar["url"]]
     return [*reservations, *leases, *names], shareable
 
 

@@ -11,6 +11,7 @@ import pecan
 from warre_blazar.api import error_hook, pecan_requests
 from warre_blazar.api.controllers import base
 from warre_blazar.api.controllers.audit import AuditController
+from warre_blazar.api.controllers.calendars import CalendarsController
 from warre_blazar.api.controllers.flavor_access import FlavorProjectsController
 from warre_blazar.api.controllers.flavors import FlavorsController
 from warre_blazar.api.controllers.hosts import HostsController
@@ -45,6 +46,7 @@ class ResourcesController(base.Controller):
         self.waits = WaitsController()
         self.audit = AuditController()
         self.shares = SharesController()
+        self.calendars = CalendarsController()
 
 
 class WarreController(base.Controller):

@@ -1,13 +1,9 @@
 """Lets people stop messages: users by a setting, and the owners of an address by a link."""
 
-import base64
-import binascii
-import hashlib
-import hmac
-
 from warre_blazar.db import clock, session
 from warre_blazar.db.messages import message_settings
 from warre_blazar.domain.messages.messages import is_address, mailbox_of
+from warre_blazar.services import signed_links
 
 #: The path below which the links are.
 PATH = "/stop-messages/"
@@ -22,22 +18,13 @@ def token_for(address: str, key: bytes | None = None) -> str:
 
     :param key: what ``signing_key`` has returned. None: it is read.
     """
-    mailbox = mailbox_of(address).encode()
-    return f"{_text(mailbox)}.{_text(_signature(mailbox, key or signing_key()))}"
+    return signed_links.token(mailbox_of(address), key or signing_key())
 
 
 def mailbox_of_token(token: str) -> str | None:
     """The mailbox that the last part of a link is for, or None if this site hasn't made it."""
-    mailbox_text, _, signature_text = token.partition(".")
-    try:
-        mailbox, signature = _bytes(mailbox_text), _bytes(signature_text)
-        address = mailbox.decode("ascii")
-    except (binascii.Error, ValueError):
-        return None
-    expected = _signature(mailbox, signing_key())
-    if not is_address(address) or not hmac.compare_digest(signature, expected):
-        return None
-    return address
+    address = signed_links.value(token, signing_key())
+    return address if address and is_address(address) else None
 
 
 def is_stopped(mailbox: str) -> bool:
@@ -58,21 +45,7 @@ def resume(mailbox: str) -> None:
 
 def signing_key() -> bytes:
     """The key with which links are signed. It never changes."""
-    with session.reader() as db:
-        key = message_settings.find_key(db, _KEY)
-    return key or session.change(message_settings.get_or_make_key, _KEY)
-
-
-def _signature(mailbox: bytes, key: bytes) -> bytes:
-    return hmac.digest(key, mailbox, hashlib.sha256)
-
-
-def _text(value: bytes) -> str:
-    return base64.urlsafe_b64encode(value).decode().rstrip("=")
-
-
-def _bytes(text: str) -> bytes:
-    return base64.b64decode(text + "=" * (-len(text) % 4), b"-_", validate=True)
+    return signed_links.key(_KEY)
 
 
 def is_enabled(user_id: str) -> bool:
