@@ -360,6 +360,33 @@ def test_projects_take_turns_whatever_one_of_them_has_waiting(
     assert order[10:] == [f"greedy {number}" for number in range(4, flood)]
 
 
+def test_project_whose_notices_take_long_has_its_turn_only_after_others(
+    now: list[datetime.datetime], clock: FakeClock
+):
+    """Each of its notices takes longer than a batch may."""
+
+    class Slow(Recorder):
+        def send_one(self, notice: Notice) -> None:
+            super().send_one(notice)
+            clock.sleep(2 * times.BATCH_SENT_FOR if notice.subject.startswith("slow") else 0)
+
+    for number in range(4):
+        add(f"slow {number}", project_id="slow")
+    for number in range(2):
+        add(f"slow too {number}", project_id="slow too")
+    channel = Slow(outbox.LEASES)
+    sender = Delivery(channel, beat("one"))
+    assert sender.run()
+    add("a", project_id="a")
+    while sender.run():
+        if len(channel.sent) == 4:
+            add("b", project_id="b")
+    assert sent_by(channel) == [
+        *("slow 0", "slow too 0", "a", "slow 1"),
+        *("b", "slow too 1", "slow 2", "slow 3"),
+    ]
+
+
 def test_notices_about_one_subject_stay_in_order_while_projects_take_turns(
     now: list[datetime.datetime],
 ):

@@ -121,6 +121,7 @@ def due(
     limit: int,
     *,
     in_groups: bool = False,
+    served: Mapping[str, int] | None = None,
 ) -> list[Notice]:
     """Notices that a channel should send now: the oldest of each project, then the next of each.
 
@@ -128,6 +129,8 @@ def due(
     earlier one about the same subject waits for another attempt.
 
     :param limit: the largest number of notices, if each is told by itself.
+    :param served: by project, a number that is higher the later the project had its turn. Such
+        projects come after all others.
     :param in_groups: whether the channel tells what belongs together in one message. Then notices
         about a series aren't due until its request is over, and all of its bookings are due at
         once, whatever the limit.
@@ -144,19 +147,20 @@ def due(
         blocked.c.subject == deliveries.c.subject, blocked.c.first <= deliveries.c.id
     )
     turn = sa.func.row_number().over(partition_by=deliveries.c.project_id, order_by=deliveries.c.id)
+    last = sa.case(served, value=deliveries.c.project_id, else_=0) if served else sa.literal(0)
     # The contents are read afterwards, so that the database needn't sort them.
     found = (
-        sa.select(deliveries.c.id, turn.label("turn"))
+        sa.select(deliveries.c.id, turn.label("turn"), last.label("last"))
         .outerjoin(blocked, is_blocked)
         .where(*waiting, blocked.c.subject.is_(None))
-        .order_by("turn", deliveries.c.id)
+        .order_by("turn", "last", deliveries.c.id)
         .limit(limit)
     )
     if in_groups:
         found = found.where(deliveries.c.subject.not_in(_of_unfinished_series()))
     chosen = found.subquery()
     query = _NOTICES.join(chosen, chosen.c.id == deliveries.c.id)
-    notices = _read(db, query.order_by(chosen.c.turn, chosen.c.id))
+    notices = _read(db, query.order_by(chosen.c.turn, chosen.c.last, chosen.c.id))
     return notices + (_rest_of_series(db, channel, now, notices) if in_groups else [])
 
 

@@ -9,6 +9,7 @@ nothing else from being done.
 
 import contextlib
 import datetime
+import itertools
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
@@ -110,6 +111,9 @@ class Delivery:
         self._channel = channel
         self._manager_id = manager_id
         self._renewed_at = -float("inf")
+        #: By project, the number of its last turn, as long as batches take too long.
+        self._served: dict[str, int] = {}
+        self._turns = itertools.count(1)
 
     def run(self) -> bool:
         """Send a batch of what is due, if this manager has the turn.
@@ -122,7 +126,9 @@ class Delivery:
         _spread()
         name, in_groups = self._channel.name, self._channel.in_groups
         with session.reader() as db:
-            due = deliveries.due(db, name, clock.utcnow(), _BATCH, in_groups=in_groups)
+            due = deliveries.due(
+                db, name, clock.utcnow(), _BATCH, in_groups=in_groups, served=self._served
+            )
         if not due:
             return False
         outcomes = Outcomes()
@@ -132,6 +138,8 @@ class Delivery:
             finally:
                 # Also if the channel has failed on the way, so that nothing is sent twice.
                 self._write(sender, outcomes)
+        if is_over:
+            self._served.clear()
         return len(due) >= _BATCH or not is_over
 
     def _take(self) -> bool:
@@ -156,6 +164,8 @@ class Delivery:
                 return True
             # What is told about a subject stays in order.
             left = [notice for notice in group if notice.subject not in failed]
+            if project_id := group[0].content.get("project_id"):
+                self._served[project_id] = next(self._turns)
             if left and not self._send_group(sender, left, outcomes):
                 failed.update(notice.subject for notice in left)
         return True
