@@ -551,6 +551,15 @@ WEBHOOK_TIMEOUT = 10 * SECOND
 #: :longer: One message could take longer than a manager may keep its turn silently.
 #: :shorter: Sites with a slow receiver can send no messages.
 WEBHOOK_TIMEOUT_LIMIT = 25 * SECOND
+#: A call of a project's webhook is broken off after this time, whatever its receiver and the DNS of
+#: its host do. The receiver is called again later.
+#: :longer: A receiver that hangs stops the webhooks of all projects longer.
+#: :shorter: A receiver that is only slow is called several times.
+PROJECT_WEBHOOK_TIMEOUT = 5 * SECOND
+#: A receiver that hasn't answered in time isn't called by the same project for this long.
+#: :longer: A receiver that was slow once is told later.
+#: :shorter: Receivers that hang stop the webhooks of all projects more often.
+PROJECT_WEBHOOK_PAUSE = MINUTE
 #: A message is sent, or fails, within this time. Keystone answers up to four questions about
 #: people. At the limit of ``smtp_timeout``, the mail server then accepts a connection, greets, and
 #: is given up.

@@ -493,12 +493,12 @@ def audit_finding(item: KeptDifference) -> dict[str, Any]:
     return document(fields_of_audit.AuditFindingFields, vars(item), everything)
 
 
-def messages(enabled: bool, *, sends: bool, address: Mapping[str, str | None]) -> dict[str, Any]:
+def messages(enabled: bool, *, sends: bool, more: Mapping[str, str | None]) -> dict[str, Any]:
     """Whether a user gets messages, and where they go.
 
-    :param address: the address, or nothing if Keystone can't be asked.
+    :param more: the fields that only some answers have.
     """
-    values = {"enabled": enabled, "sends": sends, **address}
+    values = {"enabled": enabled, "sends": sends, **more}
     return document(others.MessagesFields, values, everything)
 
 

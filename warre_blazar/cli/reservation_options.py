@@ -15,7 +15,7 @@ FLAVORS = "flavor"
 
 
 #: The options of a new reservation that are sent as they were typed.
-LABELS = ("name", "note", "contact", "before_end")
+LABELS = ("name", "note", "contact", "webhook", "before_end")
 
 
 def add_labels(parser: argparse.ArgumentParser, what: str) -> None:
@@ -28,6 +28,8 @@ def add_labels(parser: argparse.ArgumentParser, what: str) -> None:
         f"name of {what}, which needn't be unique",
         f"note on {what}",
         f"email address that messages about {what} go to (default: your own)",
+        "URL of your own that is called at the start, before the end and at the end, if the "
+        "operator allows its host",
     )
     _add_before_end(parser)
 
@@ -40,14 +42,19 @@ def add_new_labels(parser: argparse.ArgumentParser) -> None:
         "new note; an empty text removes the note",
         "new email address that messages about the reservation go to; an empty text removes the "
         "address, so that messages go to the user who has booked",
+        "new URL that is called at the start, before the end and at the end; an empty text removes "
+        "the URL",
     )
     _add_before_end(parser, FLAVORS)
 
 
-def _add_labels(parser: argparse.ArgumentParser, name: str, note: str, contact: str) -> None:
+def _add_labels(
+    parser: argparse.ArgumentParser, name: str, note: str, contact: str, webhook: str
+) -> None:
     parser.add_argument("--name", metavar="NAME", help=name)
     parser.add_argument("--note", metavar="TEXT", help=note)
     parser.add_argument("--contact", metavar="ADDRESS", help=contact)
+    parser.add_argument("--webhook", metavar="URL", help=webhook)
 
 
 def _add_before_end(parser: argparse.ArgumentParser, *more: str) -> None:

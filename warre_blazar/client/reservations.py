@@ -19,7 +19,7 @@ from warre_blazar.client.collection import (
 from warre_blazar.client.types import DryRun, Extension, Reservation
 
 #: The texts of a reservation that can be changed: labels, and what is done before the end.
-_TEXTS = ("name", "note", "contact", "before_end")
+_TEXTS = ("name", "note", "contact", "webhook", "before_end")
 _OF_NEW = ("timezone", "movable_hours", "handle", "visible_before_start")
 
 
@@ -142,7 +142,8 @@ class Reservations(Paged[Reservation]):
         :param project_id: the project to book for. None: the user's own. Only operators with a role
             in another project may book for it.
         :param texts: ``name``, which several reservations may have; ``note``; ``contact``, the
-            email address that messages go to (default: the user's own); ``timezone``, the name of
+            email address that messages go to (default: the user's own); ``webhook``, a URL that is
+            called at the start and the end; ``timezone``, the name of
             the time zone in which messages also show times, such as ``Europe/Berlin``;
             ``before_end``, what is done with the servers before they are deleted at the end,
             ``nothing`` or ``snapshot`` (default: what the flavor says); ``movable_hours``, by how
@@ -185,10 +186,10 @@ class Reservations(Paged[Reservation]):
         :param etag: the ``etag`` of the reservation as it was shown. If somebody else has changed
             one of these fields since then, the API refuses the change with ``changed_since_shown``.
         :param texts: the new ``name`` or ``note``; ``contact``, the email address that messages go
-            to from now on; ``before_end``, what is done with the servers before the end; or
-            ``movable_hours``, by how many hours maintenance may move the start. An empty text
-            removes the name, the note or the address, and leaves it to the flavor what is done
-            before the end.
+            to from now on; ``webhook``, the URL that is called from now on; ``before_end``, what is
+            done with the servers before the end; or ``movable_hours``, by how many hours
+            maintenance may move the start. An empty text removes the name, the note, the address or
+            the URL, and leaves it to the flavor what is done before the end.
         """
         body = _change(start=start, end=end, count=count, **texts)
         answer = self._transport.request_tagged(

@@ -10,7 +10,7 @@ from warre_blazar.client.types import Series, SeriesForeseen
 
 #: The optional fields of a new series.
 _OPTIONAL = (
-    *("name", "note", "contact", "before_end", "affinity", "project_id"),
+    *("name", "note", "contact", "webhook", "before_end", "affinity", "project_id"),
     *("handle", "visible_before_start"),
 )
 
@@ -44,8 +44,8 @@ class AllSeries(Paged[Series]):
             ``rrule``, when they take place, such as ``FREQ=WEEKLY;COUNT=12``; ``count``, the number
             of instances (default: 1); ``all_or_none`` (default: False); ``exdates``, days and local
             starts that are left out, such as holidays; and the ``name``, ``note``, ``contact``,
-            ``before_end``, ``affinity``, ``handle`` and ``visible_before_start`` of the
-            reservations. ``project_id`` is for operators.
+            ``webhook``, ``before_end``, ``affinity``, ``handle`` and ``visible_before_start`` of
+            the reservations. ``project_id`` is for operators.
         """
         return Series.of(self._transport.create(f"/{self.noun}", _body(flavor, **values)))
 
@@ -84,7 +84,8 @@ class AllSeries(Paged[Series]):
     ) -> Series:
         """Change the reservations of a series that haven't begun, and what further ones get.
 
-        :param texts: ``name``, ``note``, ``contact`` or ``before_end``, as for a reservation.
+        :param texts: ``name``, ``note``, ``contact``, ``webhook`` or ``before_end``, as for a
+            reservation.
         :returns: the series. Its ``refused`` lists the reservations that couldn't be changed.
         """
         body = _change(length, count, texts)

@@ -42,8 +42,8 @@ class Waits(Owned[Wait]):
         :param latest: the latest end. Default: 90 days after the earliest start.
         :param dry_run: make no wait, but return the wait as it would be.
         :param values: further fields of ``Wait``: ``mode``, ``expires_at``, ``affinity``, ``name``,
-            ``note``, ``contact``, ``timezone``, ``before_end``, or ``project_id``: the project that
-            waits (default: the user's own). None is left out.
+            ``note``, ``contact``, ``webhook``, ``timezone``, ``before_end``, or ``project_id``: the
+            project that waits (default: the user's own). None is left out.
         """
         wanted = {
             "flavor_id": flavor,

@@ -172,4 +172,29 @@ _WEBHOOK: list[cfg.Opt] = [
     ),
 ]
 
-OPTS = [*_CONTENT, *_SMTP, *_WEBHOOK]
+_PROJECT_WEBHOOKS: list[cfg.Opt] = [
+    cfg.ListOpt(
+        "project_webhook_hosts",
+        default=[],
+        item_type=types.String(regex=r"^(\*|[A-Za-z0-9.-]+)(:[0-9]+)?$", max_length=253),
+        help="The hosts at which projects may have webhooks of their own, which managers call when "
+        "a reservation starts and ends. hooks.example.org is one host, .example.org are all hosts "
+        'whose names end so, and "*" are all hosts. Only the default ports of HTTP and '
+        "HTTPS are meant, unless the host is followed by a port, such as hooks.example.org:8443. "
+        "If a host is removed, its webhooks aren't called any more. If this option is empty, no "
+        "webhooks are called, and users can't give any. Set it to the same value for the API and "
+        "for managers.",
+    ),
+    cfg.ListOpt(
+        "project_webhook_networks",
+        default=[],
+        help="Networks that aren't the Internet, and in which managers may call webhooks of "
+        "projects, such as 10.20.0.0/16. A webhook isn't called if its host has any address "
+        "outside of the Internet and of these networks. Managers never call this machine "
+        "(127.0.0.0/8), link-local addresses or services of metadata, also if they are in one of "
+        "these networks. Whoever may book can send requests to all machines in these networks on "
+        "which a listed host is.",
+    ),
+]
+
+OPTS = [*_CONTENT, *_SMTP, *_WEBHOOK, *_PROJECT_WEBHOOKS]

@@ -144,6 +144,8 @@ bookings = sa.Table(
     sa.Column("contact", string(255)),
     # The time zone in which messages also show times. NULL: in UTC only.
     sa.Column("timezone", sa.String(64)),
+    # The URL that is called when the reservation starts and ends.
+    sa.Column("webhook", text()),
     # What was chosen to be done with the servers before the end. NULL: what the flavor says.
     sa.Column("before_end", sa.String(16)),
     # The series of which the reservation is an occurrence, and the request that has booked it.
@@ -468,6 +470,7 @@ series = sa.Table(
     sa.Column("name", string(255)),
     sa.Column("note", text()),
     sa.Column("contact", string(255)),
+    sa.Column("webhook", text()),
     sa.Column("before_end", sa.String(16)),
     sa.Column("handle", sa.String(64)),
     sa.Column("visible_before_start", sa.Boolean, nullable=False, server_default=sa.false()),
@@ -547,6 +550,7 @@ waits = sa.Table(
     sa.Column("note", text()),
     sa.Column("contact", string(255)),
     sa.Column("timezone", sa.String(64)),
+    sa.Column("webhook", text()),
     sa.Column("created_at", sa.DateTime, nullable=False),
     # The last minute at which it is served.
     sa.Column("expires_at", sa.DateTime, nullable=False),

@@ -44,7 +44,7 @@ def insert(db: Session, item: BookedSeries) -> None:
 
 
 def _columns(item: BookedSeries) -> dict[str, Any]:
-    booking, recurrence, labels = item.booking, item.recurrence, item.booking.labels
+    booking, recurrence = item.booking, item.recurrence
     return {
         "id": item.id,
         "project_id": item.project_id,
@@ -52,9 +52,7 @@ def _columns(item: BookedSeries) -> dict[str, Any]:
         "flavor_id": booking.flavor,
         "instance_count": booking.count,
         "affinity": booking.affinity,
-        "name": labels.name,
-        "note": labels.note,
-        "contact": labels.contact,
+        **vars(booking.labels),
         "before_end": booking.before_end,
         **handles.values_of(booking.handle),
         "start_date": recurrence.start,
@@ -73,7 +71,6 @@ def _columns(item: BookedSeries) -> dict[str, Any]:
 
 
 def _series(row: sa.RowMapping) -> BookedSeries:
-    labels = Labels(row["name"], row["note"], row["contact"], row["timezone"])
     recurrence = Recurrence(
         row["start_date"],
         row["timezone"],
@@ -89,7 +86,7 @@ def _series(row: sa.RowMapping) -> BookedSeries:
             row["flavor_id"],
             row["instance_count"],
             row["affinity"],
-            labels,
+            Labels.read(row),
             row["before_end"],
             handles.read(row),
         ),

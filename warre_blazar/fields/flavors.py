@@ -31,7 +31,7 @@ _MIB, _GIB = Integer(unit="MiB"), Integer(0, unit="GiB")
 #: What can be done with the servers of a reservation before they are deleted at its end.
 BEFORE_END = Word("nothing", "snapshot")
 #: The codes of warnings about reservations. All others are about flavors.
-_OF_RESERVATIONS = {texts.warnings.NOVA_QUOTA.code}
+_OF_RESERVATIONS = {texts.warnings.NOVA_QUOTA.code, texts.warnings.WEBHOOK_FAILED.code}
 
 
 def _warnings(codes: Collection[str]) -> kinds.Schema:

@@ -160,6 +160,21 @@ class ProjectId(_Pattern):
         super().__init__(64, "[A-Za-z0-9-]+", expected.PROJECT_ID())
 
 
+class WebhookUrl(_Pattern):
+    """A URL of HTTP with the name of a host, in ASCII, without a user and a fragment.
+
+    Programs read an address such as ``0x7f.1`` or ``2130706433`` in different ways. So the last
+    part of a name begins with a letter.
+    """
+
+    def __init__(self) -> None:
+        more = "[A-Za-z0-9-]{0,61}[A-Za-z0-9]"
+        host = rf"([A-Za-z0-9]({more})?\.){{0,126}}[A-Za-z]({more})?"
+        path = r"[A-Za-z0-9._~!$&'()*+,;=:@%/-]"
+        target = rf"(/{path}*)?(\?({path}|[?])*)?"
+        super().__init__(1024, rf"https?://{host}(:[1-9][0-9]{{0,4}})?{target}", expected.WEBHOOK())
+
+
 class HandleName(_Pattern):
     """A handle, which is a part of the name of a Nova flavor. Nova may ignore case in names."""
 

@@ -8,6 +8,7 @@ from warre_blazar.fields.kinds import (
     BOOLEAN,
     ID,
     PROJECT_ID,
+    VALUE,
     FieldKind,
     Integer,
     Text,
@@ -185,6 +186,12 @@ class MessagesFields(Resource):
         "The address that messages about reservations without a contact go to: the user's own in "
         "Keystone, or else the project's. null: Keystone has none, so they aren't sent. Answers "
         "have the field only if Keystone can be asked.",
+        Use.READ_ONLY | Use.SOMETIMES,
+    )
+    webhook_key: Field[str | None] = Field(
+        VALUE,
+        "The key with which the calls of webhooks of the caller's project are signed. Only callers "
+        "who may book have the field, and only if the site calls webhooks.",
         Use.READ_ONLY | Use.SOMETIMES,
     )
 

@@ -18,6 +18,7 @@ from warre_blazar.fields.kinds import (
     Text,
     Time,
     TimeZone,
+    WebhookUrl,
     or_null,
 )
 
@@ -138,6 +139,12 @@ class ReservationFields(Resource):
         "null, messages show times in UTC only.",
         Use.NOT_IN_WARRE | Use.FIXED,
     )
+    webhook = Field(
+        or_null(WebhookUrl()),
+        "A URL of the project's own, which a manager calls when the reservation has begun, before "
+        "it ends, and when it has ended. It must be at a host that the operator allows.",
+        Use.NOT_IN_WARRE,
+    )
     before_end = Field(
         or_null(BEFORE_END),
         "What is done with the servers before they are deleted at the end. `snapshot`: an image is "
@@ -245,15 +252,17 @@ class ReservationFields(Resource):
         "What is in doubt about the reservation. `nova_quota`: Nova's quota doesn't allow the "
         "project all servers of the reservation. Only answers to requests that book the "
         "reservation, change its number of instances or ask for it alone have this field, and only "
-        "if there is a warning. It is left out, too, if Nova hasn't told the quota in time.",
+        "if there is a warning. It is left out, too, if Nova hasn't told the quota in time. "
+        "`webhook_failed`: the last call of the webhook has failed. Only the answer to a request "
+        "for the reservation alone has this warning.",
         Use.READ_ONLY | Use.NOT_IN_WARRE | Use.SOMETIMES,
         default=(),
     )
     shared: Field[bool | None] = Field(
         BOOLEAN,
         "Whether another project has booked the reservation, and lets the caller's project boot "
-        "servers in it. Such a reservation shows no contact, no log and only the project's own "
-        "servers. Only answers about such reservations have this field.",
+        "servers in it. Such a reservation shows no contact, no webhook, no log and only "
+        "the project's own servers. Only answers about such reservations have this field.",
         Use.READ_ONLY | Use.NOT_IN_WARRE | Use.SOMETIMES | Use.RARE,
     )
     log: Field[list[dict[str, Any]]] = Field(

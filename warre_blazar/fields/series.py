@@ -191,6 +191,7 @@ class SeriesFields(Resource):
         ReservationFields.contact.kind,
         "The email address that messages about the reservations go to.",
     )
+    webhook = Field(ReservationFields.webhook.kind, "The webhook of each reservation.")
     before_end = Field(
         ReservationFields.before_end.kind,
         "What is done with the servers before the end of each reservation. null leaves it to the "

@@ -140,6 +140,7 @@ class WaitFields(Resource):
         "The email address that messages about the wait and the reservation go to. If it is null, "
         "they go to the user.",
     )
+    webhook = Field(ReservationFields.webhook.kind, "The webhook of the reservation.")
     timezone = Field(
         ReservationFields.timezone.kind,
         "The time zone in which messages also show times.",

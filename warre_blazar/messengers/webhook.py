@@ -41,19 +41,13 @@ class WebhookMessenger(Messenger):
 
     def send(self, message: Message) -> None:
         body = json.dumps(_document(message)).encode()
-        stamp = str(int(time.time()))
-        headers = {
-            "Content-Type": "application/json",
-            TIMESTAMP: stamp,
-            SIGNATURE: signature(self._secret, stamp, body),
-        }
         try:
             # The answer's body isn't read, so it can't take long. A redirect isn't followed: the
             # URL is the operator's.
             with requests.post(
                 self._url,
                 data=body,
-                headers=headers,
+                headers=signed(self._secret, body),
                 timeout=self._timeout,
                 verify=self._verify,
                 allow_redirects=False,
@@ -66,25 +60,28 @@ class WebhookMessenger(Messenger):
                     "The webhook", texts.services.SAID(said=type(error).__name__)
                 ) from error
             raise
-        _check(status)
+        check(status)
 
 
-def signature(secret: bytes, stamp: str, body: bytes) -> str:
-    """The value of the header with the signature.
+def signed(secret: bytes, body: bytes) -> dict[str, str]:
+    """The headers of a body of JSON, with its signature."""
+    stamp = str(int(time.time()))
+    signature = hmac.new(secret, stamp.encode() + b"." + body, hashlib.sha256)
+    return {
+        "Content-Type": "application/json",
+        TIMESTAMP: stamp,
+        SIGNATURE: f"sha256={signature.hexdigest()}",
+    }
 
-    :param stamp: the value of the header with the time.
+
+def check(status: int) -> None:
     """
-    signed = hmac.new(secret, stamp.encode() + b"." + body, hashlib.sha256)
-    return f"sha256={signed.hexdigest()}"
-
-
-def _check(status: int) -> None:
-    """
-    :raises Exception: the receiver hasn't taken the message.
+    :raises Undeliverable: the receiver will never take the message.
+    :raises RuntimeError: the receiver hasn't taken the message.
     """
     if 200 <= status < 300:
         return
-    text = f"The webhook answers with the status {status}"
+    text = f"the receiver answers with the status {status}"
     # Whatever the receiver, or a filter in front of it, answers may be due to this message.
     raise Undeliverable(text) if status in _NEVER else RuntimeError(text)
 

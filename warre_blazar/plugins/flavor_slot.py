@@ -251,9 +251,9 @@ def _request(values: Mapping[str, Any], project_id: str) -> admission.BookingReq
 
 
 def _labels(values: Mapping[str, Any]) -> labels.Labels:
-    """The labels of a new reservation. A wait or a series may keep a contact that it has."""
+    """The labels of a new reservation. A wait or a series may keep those that it has."""
     given = labels.checked(values)
-    kept = contacts.kept_by(values) if given.contact else None
+    kept = contacts.kept_by(values) if given.contact or given.webhook else labels.NO_LABELS
     return contacts.checked(given, conditions.caller_id(), kept)
 
 

@@ -15,6 +15,7 @@ from warre_blazar.db.messages import deliveries, outbox
 from warre_blazar.domain.messages.messages import MessageLimits, WantedMessages
 from warre_blazar.errors import exceptions
 from warre_blazar.messengers import Messenger
+from warre_blazar.messengers.project_webhooks import WebhookCaller
 from warre_blazar.openstack.bus import Bus
 from warre_blazar.services.booking.through_manager import change
 from warre_blazar.services.credits.looking import CreditsChannel
@@ -22,7 +23,8 @@ from warre_blazar.services.messages import messages, notifications
 from warre_blazar.services.messages.composing import MessageSite
 from warre_blazar.services.messages.delivery import Channel, Delivery
 from warre_blazar.services.messages.rendering import Templates
-from warre_blazar.site_rules import conditions, credits
+from warre_blazar.services.messages.webhooks import ProjectWebhooks
+from warre_blazar.site_rules import conditions, credits, webhooks
 
 LOG = logging.getLogger(__name__)
 
@@ -30,7 +32,7 @@ LOG = logging.getLogger(__name__)
 def configured() -> list[Channel]:
     """The channels that the configuration names.
 
-    :raises Misconfigured: a messenger isn't known, or an option that it needs can't be used.
+    :raises Misconfigured: a messenger isn't known, or an option that a channel needs can't be used.
     """
     options = cfg.CONF.warre
     channels: list[Channel] = [notifications.LeaseNotifications(Bus())]
@@ -40,6 +42,8 @@ def configured() -> list[Channel]:
         channels.append(notifications.WarreNotifications(Bus()))
     if credits.is_enabled():
         channels.append(CreditsChannel(credits.charging()))
+    if hosts := webhooks.hosts():
+        channels.append(ProjectWebhooks(WebhookCaller(hosts, webhooks.networks())))
     site = _site()
     for name in dict.fromkeys(options.messengers):
         channels.append(messages.MessageChannel(name, _messenger(name), site))

@@ -1,4 +1,4 @@
-"""Says which contacts users may give to what they book."""
+"""Says which contacts users may give to what they book, and checks all labels."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,10 +8,11 @@ from oslo_config import cfg
 from warre_blazar import conf, texts, times
 from warre_blazar.db import series, session, waits
 from warre_blazar.db.messages import message_settings as stored
-from warre_blazar.domain.booking.labels import Labels
+from warre_blazar.domain.booking.labels import NO_LABELS, Labels
 from warre_blazar.domain.messages import messages
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import people
+from warre_blazar.site_rules import webhooks
 
 conf.register(cfg.CONF)
 
@@ -19,26 +20,33 @@ conf.register(cfg.CONF)
 ANY = "*"
 
 
-def checked(labels: Labels, user_id: str | None, kept: str | None = None) -> Labels:
-    """Check whether messages may go to the contact among some labels, and return the labels.
+def checked(labels: Labels, user_id: str | None, kept: Labels = NO_LABELS) -> Labels:
+    """Check whether the contact and the webhook of some labels may be told, and return the labels.
 
-    :param user_id: the user who gives the contact.
-    :param kept: the contact that the thing has already. It may stay.
+    :param user_id: the user who gives the labels.
+    :param kept: the labels that the thing has already. They may stay.
+    :raises InvalidField: the configuration doesn't allow one of them (``webhooks.check``).
+    """
+    webhooks.check(labels.webhook, kept.webhook)
+    if labels.contact not in (None, kept.contact):
+        _check_contact(labels.contact, user_id)
+    return labels
+
+
+def _check_contact(contact: str, user_id: str | None) -> None:
+    """
     :raises InvalidField: the contact is neither the user's own address nor in a domain that the
         configuration allows, or its owner has stopped messages. An address also counts as somebody
         else's if Keystone doesn't say which one is the user's.
     """
-    contact = labels.contact
-    if contact is None or contact == kept:
-        return labels
     domains = [domain.lower() for domain in cfg.CONF.warre_messages.contact_domains]
     is_listed = ANY in domains or messages.domain_of(contact) in domains
     is_stopped = is_listed and _is_stopped(contact)
     if is_listed and not is_stopped:
-        return labels
+        return
     own, said = _own(user_id)
     if messages.is_same(contact, own):
-        return labels
+        return
     if is_stopped:
         expected = texts.expected.CONTACT_STOPPED(own=said, contact=contact)
     elif domains:
@@ -49,18 +57,18 @@ def checked(labels: Labels, user_id: str | None, kept: str | None = None) -> Lab
     raise exceptions.InvalidField("contact", expected)
 
 
-def kept_by(values: Mapping[str, Any]) -> str | None:
-    """The contact of the wait or the series for which a reservation is booked.
+def kept_by(values: Mapping[str, Any]) -> Labels:
+    """The labels of the wait or the series for which a reservation is booked.
 
     :param values: the values of the reservation.
     """
     wait_id, series_id = (str(values.get(name) or "") for name in ("wait_id", "series_id"))
     with session.reader() as db:
         if wait_id and (wait := waits.find(db, wait_id)):
-            return wait.labels.contact
+            return wait.labels
         if series_id and (item := series.find(db, series_id)):
-            return item.booking.labels.contact
-    return None
+            return item.booking.labels
+    return NO_LABELS
 
 
 def _is_stopped(contact: str) -> bool:

@@ -162,7 +162,7 @@ CLOSED_ITEM = _field(
 HOURS_AFTER = _field("hours_after", "expected a time at least as many hours after {other}")
 FUTURE = _field("future", "expected a time in the future")
 
-# Contacts
+# Contacts and webhooks
 CONTACT = _field("contact", "expected {own:said}")
 CONTACT_OF_DOMAIN = _field(
     "contact_of_domain", "expected {own:said}, or one that ends with {domains:names}"
@@ -170,6 +170,15 @@ CONTACT_OF_DOMAIN = _field(
 CONTACT_STOPPED = _field(
     "contact_stopped", "expected {own:said}; the owner of {contact} has stopped messages from here"
 )
+WEBHOOK = _field(
+    "webhook",
+    "expected a URL with http or https and the name of a host, such as "
+    "https://hooks.example.org/started",
+)
+WEBHOOK_NOT_ALLOWED = _field(
+    "webhook_not_allowed", "expected a URL at a host that the operator allows: {hosts:names}"
+)
+NO_WEBHOOKS = _field("no_webhooks", "expected no value, because this site calls no webhooks")
 OWN_ADDRESS = Entry("own_address", "your own address, {address}", "known")
 NO_OWN_ADDRESS = Entry("own_address", "your own address, but Keystone has none for you", "none")
 OWN_ADDRESS_UNKNOWN = Entry(

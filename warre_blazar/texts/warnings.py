@@ -62,6 +62,16 @@ PROJECTS_OVERBOOKED = Entry(
     "project may hold at most {max_instances_per_project:number} now; these reservations stay, the "
     "last of them until {until:time}",
 )
+WEBHOOK_FAILED = Entry(
+    "webhook_failed",
+    "The webhook couldn't be called with the event {event}: {said}; it is called again for a day",
+)
+WEBHOOK_GIVEN_UP = Entry(
+    "webhook_failed",
+    "The webhook couldn't be called with the event {event}: {said}; it isn't called again for this "
+    "event",
+    "given_up",
+)
 NOVA_QUOTA = Entry(
     "nova_quota",
     "Nova's quota of the project is too small for all servers of this reservation: "

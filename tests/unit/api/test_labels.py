@@ -72,6 +72,10 @@ BAD = {
     "contact in another script": {"contact": "\u03b1@example.org"},
     "contact too long": {"contact": f"{'x' * 243}@example.org"},
     "contact a list": {"contact": ["alpha@example.org"]},
+    "webhook empty": {"webhook": ""},
+    "webhook too long": {"webhook": f"https://example.org/{'x' * 1024}"},
+    "webhook with a header": {"webhook": "https://example.org/\r\nX: y"},
+    "webhook a number": {"webhook": 7},
     "timezone empty": {"timezone": ""},
     "timezone unknown": {"timezone": "Europe/Nowhere"},
     "timezone a directory": {"timezone": "Europe"},
@@ -151,7 +155,7 @@ def test_warres_path_has_no_name_note_and_flags(site: Site, alpha: Person, flavo
     booked = things.book(alpha, flavor, name="training")
     warre = Person(site.app, "alpha", WARRE)
     shown = warre.get(f"reservations/{booked['id']}").json
-    labels = {"name", "note", "contact", "timezone"}
+    labels = {"name", "note", "contact", "timezone", "webhook"}
     hidden = labels | {"before_end", "movable_hours", "series_id", "handle", "visible_before_start"}
     hidden |= {"missing_resources", "resources_changed"}
     assert hidden <= booked.keys()

@@ -1,5 +1,6 @@
 """/messages: whether the caller gets messages."""
 
+import re
 from typing import Any
 
 import pytest
@@ -66,6 +67,21 @@ def test_settings_are_shown_and_changed_without_keystone(
     monkeypatch.setattr(people, "find_project", away)
     assert alpha.patch("messages", {"enabled": False}).json == {"enabled": False, "sends": False}
     assert alpha.get("messages").json == {"enabled": False, "sends": False}
+
+
+def test_those_who_may_book_see_the_key_of_their_projects_webhooks(
+    alpha: Person, beta: Person, colleague: Person, reader: Person
+):
+    assert "webhook_key" not in alpha.get("messages").json
+    cfg.CONF.set_override("project_webhook_hosts", ["*"], group="warre_messages")
+    try:
+        keys = [p.get("messages").json["webhook_key"] for p in (alpha, colleague, beta, alpha)]
+        assert alpha.patch("messages", {"enabled": True}).json["webhook_key"] == keys[0]
+        assert "webhook_key" not in reader.get("messages").json
+    finally:
+        cfg.CONF.clear_override("project_webhook_hosts", group="warre_messages")
+    assert keys[0] == keys[1] == keys[3] != keys[2]
+    assert re.fullmatch("[0-9a-f]{64}", keys[0])
 
 
 def test_reader_can_turn_messages_off_and_user_without_a_role_can_not(

@@ -41,6 +41,7 @@ def test_booking_is_answered_and_stored(site: Site, alpha: Person, flavor, path)
         "note": None,
         "contact": None,
         "timezone": None,
+        "webhook": None,
         "before_end": "nothing",
         "movable_hours": 0,
         "handle": None,

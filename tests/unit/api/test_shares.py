@@ -1,6 +1,7 @@
 """/shares: a project lets others boot servers on the places of its reservations."""
 
 import pytest
+from oslo_config import cfg
 
 from tests.unit.api import things
 from tests.unit.api.people import Person, refusal
@@ -80,6 +81,18 @@ def test_guest_sees_the_reservation_as_shared_and_cannot_change_it(
     # The quota and the usage stay the owner's.
     used = [p.get("limits").json["absolute"]["totalReservationsUsed"] for p in (alpha, beta)]
     assert used == [1, 0]
+
+
+def test_guest_does_not_see_the_webhook(alpha: Person, beta: Person, booked: dict):
+    path, url = f"reservations/{booked['id']}", "https://hooks.example.org/"
+    things.share(alpha, booked, beta.project_id)
+    cfg.CONF.set_override("project_webhook_hosts", ["*"], group="warre_messages")
+    try:
+        assert alpha.patch(path, {"webhook": url}).json["webhook"] == url
+    finally:
+        cfg.CONF.clear_override("project_webhook_hosts", group="warre_messages")
+    assert beta.get(path).json["webhook"] is None
+    assert beta.get("reservations").json["results"][0]["webhook"] is None
 
 
 def test_guest_on_warres_path_gets_warres_fields(site: Site, alpha: Person, beta: Person, booked):

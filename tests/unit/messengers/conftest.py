@@ -1,8 +1,11 @@
-"""A message to send, and a certificate for servers on this machine."""
+"""A message to send, a receiver of webhooks, and a certificate for servers on this machine."""
+
+from collections.abc import Iterator
 
 import pytest
 
 from tests.fakes.certificate import Certificate
+from tests.unit.messengers import receiver as receivers
 from warre_blazar.messengers import Message
 
 DATA = {"change": "reminded", "reservation": {"id": "r1"}}
@@ -21,3 +24,9 @@ MESSAGE = Message(
 @pytest.fixture(scope="session")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Certificate:
     return Certificate(tmp_path_factory.mktemp("certificate"))
+
+
+@pytest.fixture
+def receiver() -> Iterator[receivers.Receiver]:
+    with receivers.serving() as server:
+        yield server

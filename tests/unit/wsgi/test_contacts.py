@@ -11,6 +11,7 @@ from tests.unit.api import things
 from tests.unit.api.people import Person
 from tests.unit.api.site import NOW
 from tests.unit.wsgi import sending
+from tests.unit.wsgi.label_ways import WAYS, Way
 from tests.unit.wsgi.whole import WholeSite
 from warre_blazar.db import session
 from warre_blazar.db.messages import message_settings
@@ -19,30 +20,6 @@ from warre_blazar.site_rules import conditions, wait_permits
 
 STRANGER = "victim@stranger.example"
 OWN = "Alpha@example.org"
-#: A way to give a contact: (person, flavor, reservation, contact) to the answer.
-Way = Callable[[Person, dict[str, Any], dict[str, Any], str], Any]
-
-
-def v1(alpha: Person, flavor: dict[str, Any], _: Any, contact: str) -> Any:
-    """A plain lease, whose contact only the manager checks."""
-    lease = sending.lease(sending.slot(flavor, contact=contact))
-    return sending.send(alpha._app.app, "POST", "/v1/leases", lease)
-
-
-WAYS: dict[str, Way] = {
-    "booking": lambda a, f, r, c: a.post("reservations", things.booking(f, contact=c)),
-    "dry booking": lambda a, f, r, c: a.post(
-        "reservations?dry_run=true", things.booking(f, contact=c)
-    ),
-    "change": lambda a, f, r, c: a.patch(f"reservations/{r['id']}", {"contact": c}),
-    "dry change": lambda a, f, r, c: a.patch(
-        f"reservations/{r['id']}?dry_run=true", {"contact": c}
-    ),
-    "series": lambda a, f, r, c: a.post("series", things.series(f, contact=c)),
-    "dry series": lambda a, f, r, c: a.post("series?dry_run=true", things.series(f, contact=c)),
-    "wait": lambda a, f, r, c: a.post("waits", {"flavor_id": f["id"], "hours": 1, "contact": c}),
-    "v1": v1,
-}
 every_way = pytest.mark.parametrize("way", WAYS.values(), ids=[name.split()[-1] for name in WAYS])
 
 

@@ -1,5 +1,6 @@
 """The controller of /messages: whether a user gets messages."""
 
+import contextlib
 from typing import Any
 
 import pecan
@@ -11,7 +12,9 @@ from warre_blazar.api import parsing, schemas, views
 from warre_blazar.api.controllers import base
 from warre_blazar.errors import exceptions
 from warre_blazar.policies import messages as policies
-from warre_blazar.services.messages import message_settings, recipients
+from warre_blazar.policies import reservations
+from warre_blazar.services.messages import message_settings, recipients, webhooks
+from warre_blazar.site_rules import webhooks as allowed_webhooks
 
 
 class MessagesController(base.Controller):
@@ -35,10 +38,10 @@ class MessagesController(base.Controller):
 
 
 def _view(enabled: bool) -> dict[str, Any]:
-    sends = bool(cfg.CONF.warre.messengers)
-    try:
-        address = recipients.address_of(base.context().user_id, base.context().project_id)
-    except (exceptions.ServiceUnavailable, exceptions.ServiceRefused):
-        # The rest is known nevertheless, and a change has been made.
-        return views.messages(enabled, sends=sends, address={})
-    return views.messages(enabled, sends=sends, address={"address": address})
+    context, more = base.context(), {}
+    # If Keystone can't be asked, the rest is known nevertheless, and a change has been made.
+    with contextlib.suppress(exceptions.ServiceUnavailable, exceptions.ServiceRefused):
+        more["address"] = recipients.address_of(context.user_id, context.project_id)
+    if allowed_webhooks.hosts() and policy.allows(context, reservations.CREATE):
+        more["webhook_key"] = webhooks.key_of(context.project_id)
+    return views.messages(enabled, sends=bool(cfg.CONF.warre.messengers), more=more)

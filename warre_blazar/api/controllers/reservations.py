@@ -22,6 +22,7 @@ from warre_blazar.policies import reservations as policies
 from warre_blazar.services.booking import admission, dry_run, lookup, nova_quotas
 from warre_blazar.services.booking.dry_run import Foreseen
 from warre_blazar.services.booking.through_manager import change, reservations
+from warre_blazar.services.messages import webhooks
 from warre_blazar.services.running import shares
 from warre_blazar.services.slots import extension
 from warre_blazar.site_rules import conditions, contacts
@@ -98,7 +99,8 @@ class ReservationsController(base.Controller):
         if sees(ReservationFields.availability_zone):
             document |= views.zone(lookup.zones(found))
         if sees(ReservationFields.warnings) and not shared:
-            document |= views.warnings(nova_quotas.of_reservation(found))
+            doubts = [*nova_quotas.of_reservation(found), *webhooks.failures(found)]
+            document |= views.warnings(doubts)
         if query.get("detail") == "servers":
             guest = base.context().project_id if shared else None
             document |= views.servers(lookup.inside(found), guest)
@@ -224,7 +226,7 @@ def _document(reservation: Reservation, flavor: Flavor, *, shared: bool = False)
     default, sees = conditions.before_end().default, base.field_filter()
     document = views.reservation(reservation, flavor, sees, default)
     if shared and sees(ReservationFields.shared):
-        document |= {"shared": True, "contact": None}
+        document |= {"shared": True, "contact": None, "webhook": None}
     return document
 
 
@@ -237,8 +239,7 @@ def _tagged(reservation: Reservation, flavor: Flavor, *, shared: bool = False) -
 def _change(reservation: Reservation, values: dict[str, Any]) -> change.ChangeRequest:
     """The change that a request asks for."""
     changed = {name: values[name] for name in labels.NAMES if name in values}
-    kept = reservation.labels.contact
-    contacts.checked(labels.checked(changed), base.context().user_id, kept)
+    contacts.checked(labels.checked(changed), base.context().user_id, reservation.labels)
     return change.ChangeRequest(
         values.get("start"),
         values.get("end"),

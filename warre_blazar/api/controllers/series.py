@@ -133,8 +133,7 @@ def _changed(
     :param others: the fields that ask to book something.
     """
     new = {name: values[name] for name in labels.NAMES if name in values}
-    kept = item.booking.labels.contact
-    contacts.checked(labels.checked(new), base.context().user_id, kept)
+    contacts.checked(labels.checked(new), base.context().user_id, item.booking.labels)
     of_each = ChangeRequest(
         count=values.get("instance_count"),
         labels=new or None,

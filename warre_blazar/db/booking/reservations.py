@@ -464,6 +464,13 @@ def compare_labels(db: Session, labels: Labels) -> None:
     session.compare(db, {bookings.c[name]: text for name, text in vars(labels).items()})
 
 
+def webhook(db: Session, reservation_id: str) -> str | None:
+    """The webhook that a reservation has now, also if it is past."""
+    return db.scalar(
+        sa.select(bookings.c.webhook).where(bookings.c.reservation_id == reservation_id)
+    )
+
+
 def set_reason(db: Session, reservation_id: str, reason: str | None) -> None:
     """Write why a reservation is in ERROR or isn't open yet. None removes the reason."""
     db.execute(

@@ -306,6 +306,33 @@ def delete_given_up(db: Session, before: datetime.datetime) -> int:
     return session.changed(db, deliveries.delete().where(deliveries.c.given_up_at < before))
 
 
+@dataclasses.dataclass(frozen=True)
+class FailedNotice:
+    """A notice that couldn't be sent."""
+
+    #: A value of ``Kind``.
+    kind: str
+    error: str
+    is_given_up: bool
+
+
+def last_failure(db: Session, channel: str, subject: str) -> FailedNotice | None:
+    """The last notice about a subject that a channel couldn't send, and hasn't sent since."""
+    query = (
+        sa.select(log_entries.c.kind, deliveries.c.error, deliveries.c.given_up_at.is_not(None))
+        .join(log_entries, log_entries.c.id == deliveries.c.entry_id)
+        .where(
+            deliveries.c.channel == channel,
+            deliveries.c.subject == subject,
+            deliveries.c.error.is_not(None),
+        )
+        .order_by(deliveries.c.id.desc())
+        .limit(1)
+    )
+    row = db.execute(query).first()
+    return FailedNotice(row[0], row[1], bool(row[2])) if row else None
+
+
 def given_up(db: Session) -> list[LostNotices]:
     """For each channel that has given up notices, how many, and the newest of them."""
     number, newest = sa.func.count().label("number"), sa.func.max(deliveries.c.id).label("newest")

@@ -20,6 +20,8 @@ class Labels:
     contact: str | None = None
     #: The name of the time zone in which messages also show times. It can't change.
     timezone: str | None = None
+    #: The URL that is called when the reservation starts and ends.
+    webhook: str | None = None
 
     @classmethod
     def read(cls, row: Mapping[Any, Any]) -> "Labels":
@@ -37,7 +39,8 @@ def checked(values: Mapping[str, Any]) -> Labels:
 
     :raises InvalidField: a value isn't text, is empty, is too long, or has control characters. The
         name is also refused if it begins or ends with spaces, the contact if it isn't an email
-        address, and the time zone if there is none of this name.
+        address, the time zone if there is none of this name, and the webhook if it isn't a URL
+        with the name of a host.
     """
     given = {name: values.get(name) for name in NAMES}
     for name, value in given.items():

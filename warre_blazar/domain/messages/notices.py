@@ -24,7 +24,7 @@ class Kind(enum.Enum):
     RESCHEDULED = "rescheduled"
     #: Its number of instances has changed.
     RESIZED = "resized"
-    #: Its name, its note or its contact has changed.
+    #: Its name, its note, its contact or its webhook has changed.
     RENAMED = "renamed"
     #: Somebody chose what is done with its servers before the end.
     BEFORE_END = "before_end"

@@ -93,7 +93,7 @@ class Composer:
             rendered = self._site.templates.render(first.news.kind.value, values)
         except Exception as error:  # It would fail in the same way at each further attempt.
             raise Undeliverable(f"The message can't be made: {error!r}") from error
-        ids = [_id(notice) for notice in notices]
+        ids = [notice_id(notice) for notice in notices]
         data = [payloads.payload(notice) for notice in notices]
         return Message(
             id=_id_of_all(ids),
@@ -150,7 +150,7 @@ class Composer:
             "unsaved": messages.unsaved(notice),
             "to_contact": recipient.is_contact,
             "extension": self._extension(notice),
-            "boot": _boot(notice),
+            "boot": boot(notice)[1],
             "booking": messages.booking(content) if news.kind is Kind.WAIT_TOLD else None,
             "is_wait": news.kind in OF_WAITS,
         }
@@ -182,16 +182,20 @@ class Composer:
         }
 
 
-def _boot(notice: Notice) -> str | None:
-    """The command that boots a server. None: the message needn't say that."""
+def boot(notice: Notice) -> tuple[str, str | None]:
+    """The zones in which servers can be booted, and the command that boots one.
+
+    The command is None if the reservation hasn't just begun.
+    """
     if notice.news.kind is not Kind.STARTED:
-        return None
+        return "", None
     with session.reader() as db:
-        zones = allocations.zones_of(db, notice.subject)
-    return commands.boot(notice.content["compute_flavor"], ",".join(zones))
+        zones = ",".join(allocations.zones_of(db, notice.subject))
+    return zones, commands.boot(notice.content["compute_flavor"], zones)
 
 
-def _id(notice: Notice) -> str:
+def notice_id(notice: Notice) -> str:
+    """The id of what is told by a notice. It stays the same if it is told again."""
     # A database may give the id of a notice that was deleted to another one.
     at = f"{notice.news.at:%Y%m%d%H%M%S}"
     return f"warre-{notice.subject}-{notice.news.kind.value}-{at}-{notice.id}"
