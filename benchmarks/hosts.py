@@ -42,6 +42,7 @@ from warre_blazar.domain.hosts import placing
 from warre_blazar.domain.hosts.aggregates import NO_AGGREGATES
 from warre_blazar.domain.hosts.bookable_host import BookableHost
 from warre_blazar.domain.hosts.providers import Inventory, Provider
+from warre_blazar.domain.running.backing import Phase
 from warre_blazar.domain.timeline import Span
 from warre_blazar.services import searches
 
@@ -197,6 +198,23 @@ def reservation_rows(
         made.append((tables.bookings, values))
     for table, row in made:
         rows.setdefault(table, []).append(row)
+
+
+def add_backings(rows: Rows) -> None:
+    """Note for the reservations of some rows that nothing was made for them yet.
+
+    So they can be placed again.
+    """
+    rows[tables.backings] = [
+        {
+            "reservation_id": row["id"],
+            "project_id": "project",
+            "phase": Phase.PLANNED,
+            "created_at": _FIRST,
+            "nova_flavor": row["id"],
+        }
+        for row in rows.get(tables.reservations, ())
+    ]
 
 
 def flavor_row() -> dict[str, Any]:

@@ -16,16 +16,15 @@ import time
 
 import figures
 import sqlalchemy as sa
-from hosts import chosen, database, first_rows, host_rows, reservation_rows, write
+from hosts import add_backings, chosen, database, first_rows, host_rows, reservation_rows, write
 from oslo_config import cfg
 
-from warre_blazar.db import session, tables
+from warre_blazar.db import session
 from warre_blazar.db.hosts import reservable_hosts
 from warre_blazar.domain.booking.booking_rules import BookingConditions
 from warre_blazar.domain.booking.quota import Rule
 from warre_blazar.domain.flavors.flavor import RESOURCE_TYPE, Shape
 from warre_blazar.domain.hosts.placing import Wanted
-from warre_blazar.domain.running.backing import Phase
 from warre_blazar.domain.timeline import Span
 from warre_blazar.services import searches
 from warre_blazar.services.moves import making_room
@@ -64,16 +63,7 @@ def fill(engine: sa.Engine, dice: random.Random) -> None:
                 span = Span(_FIRST + start * _HOUR, _FIRST + (start + length) * _HOUR)
                 reservation_rows(rows, host_id, span, ours=True, shape=shape(vcpus))
                 made += 1
-        rows[tables.backings] = [
-            {
-                "reservation_id": row["id"],
-                "project_id": "project",
-                "phase": Phase.PLANNED,
-                "created_at": _FIRST,
-                "nova_flavor": row["id"],
-            }
-            for row in rows[tables.reservations]
-        ]
+        add_backings(rows)
         write(db, rows)
 
 

@@ -18,7 +18,16 @@ from typing import Any
 
 import figures
 import sqlalchemy as sa
-from hosts import Rows, analyze, database, flavor_row, host_rows, reservation_rows, write
+from hosts import (
+    Rows,
+    add_backings,
+    analyze,
+    database,
+    flavor_row,
+    host_rows,
+    reservation_rows,
+    write,
+)
 from oslo_config import cfg
 
 from warre_blazar.db import tables
@@ -65,30 +74,32 @@ def fill(engine: sa.Engine, asked: argparse.Namespace, kinds: int) -> None:
             span = Span(start, start + dice.randint(24, 216) * _HOUR)
             reservation_rows(rows, str(host), span, True, shapes[flavor], f"flavor-{flavor}")
             if number % _CHUNK == _CHUNK - 1:
+                add_backings(rows)
                 write(db, rows)
+        add_backings(rows)
         write(db, rows)
     analyze(engine)
 
 
-def question(flavor: str, count: int, hours: int) -> free_time.Question:
-    no_time = datetime.timedelta(0)
+def question(flavor: str, count: int, hours: int, moves: int) -> free_time.Question:
+    least, no_time = hours * _HOUR, datetime.timedelta(0)
     return free_time.Question(
-        flavor, "project", False, count, _WINDOW, _NOW, no_time, least=hours * _HOUR
+        flavor, "project", False, count, _WINDOW, _NOW, no_time, least=least, moves=moves
     )
 
 
-def ours(count: int, hours: int) -> Any:
+def ours(count: int, hours: int, moves: int) -> Any:
     rule = Rule(frozenset(), enforced=False)
-    return offers.find(question("", count, hours), offers.FlavorChoice(), rule, 100)
+    return offers.find(question("", count, hours, moves), offers.FlavorChoice(), rule, 100)
 
 
-def by_day(count: int) -> Any:
-    return availability.find(question("", count, 0), offers.FlavorChoice(), 24 * _HOUR)
+def by_day(count: int, moves: int) -> Any:
+    return availability.find(question("", count, 0, moves), offers.FlavorChoice(), 24 * _HOUR)
 
 
-def one_by_one(count: int, hours: int, flavors: int) -> None:
+def one_by_one(count: int, hours: int, moves: int, flavors: int) -> None:
     for number in range(flavors):
-        free_slots.find(question(f"flavor-{number}", count, hours))
+        free_slots.find(question(f"flavor-{number}", count, hours, moves))
 
 
 def measured(ask: Callable[..., Any], runs: int, *args: int) -> tuple[float, float]:
@@ -110,6 +121,7 @@ def main() -> None:
     parser.add_argument("--live", type=int, default=10_000)
     parser.add_argument("--kinds", type=int, nargs="+", default=list(KINDS))
     parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--moves", type=int, default=0, help="moves_per_booking")
     parser.add_argument("--profile", action="store_true")
     asked = parser.parse_args()
     cfg.CONF([], project="blazar", default_config_files=[])
@@ -120,14 +132,14 @@ def main() -> None:
         with database() as engine:
             fill(engine, asked, kinds)
             for count, hours in ((2, 24), (6, 240)):
-                found = ours(count, hours)
+                found = ours(count, hours, asked.moves)
                 if asked.profile:
                     profile = cProfile.Profile()
-                    profile.runcall(ours, count, hours)
+                    profile.runcall(ours, count, hours, asked.moves)
                     pstats.Stats(profile).sort_stats("tottime").print_stats(18)
-                took, own = measured(ours, asked.runs, count, hours)
-                slow, _ = measured(one_by_one, 1, count, hours, asked.flavors)
-                counted, _ = measured(by_day, asked.runs, count)
+                took, own = measured(ours, asked.runs, count, hours, asked.moves)
+                slow, _ = measured(one_by_one, 1, count, hours, asked.moves, asked.flavors)
+                counted, _ = measured(by_day, asked.runs, count, asked.moves)
                 row = (
                     *(str(kinds), str(count), str(hours), str(found.total)),
                     *(str(len(found.missing)), figures.milliseconds(took)),

@@ -17,7 +17,7 @@ SMALLEST = {
     "hosts": "--sizes 4x2 4x2x2 --days 14 --runs 1",
     "metrics": "--sizes 10 --runs 1 --hosts 2 --flavors 2",
     "moves": "--runs 1",
-    "offers": "--flavors 2 --hosts 2 --live 10 --kinds 1 --runs 1",
+    "offers": "--flavors 2 --hosts 2 --live 10 --kinds 1 --runs 1 --moves 1",
     "outbox": "--one --bookings 2 --each 1 --users 2 --runs 1",
     "pack": "--sites cpu --loads 0.1 --seeds 1",
     "quota": "--sizes 10 --runs 1",
