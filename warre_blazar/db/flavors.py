@@ -180,9 +180,6 @@ def listing(
     conditions = [flavors.c.deleted == "", *(flavors.c[k] == v for k, v in filters.items())]
     if not everything:
         conditions += [accessible_to(project_id), flavors.c.active]
-    total = db.execute(
-        sa.select(sa.func.count()).select_from(flavors).where(*conditions)
-    ).scalar_one()
     query = (
         sa.select(flavors)
         .where(*conditions)
@@ -190,7 +187,11 @@ def listing(
     )
     if limit is not None:
         query = query.limit(limit).offset(offset)
-    return [of_row(row) for row in db.execute(query).mappings()], total
+    page = [of_row(row) for row in db.execute(query).mappings()]
+    if limit is None:
+        return page, len(page)
+    total = sa.select(sa.func.count()).select_from(flavors).where(*conditions)
+    return page, db.execute(total).scalar_one()
 
 
 def shown_in_nova(db: Session) -> list[tuple[Flavor, frozenset[str], str | None]]:

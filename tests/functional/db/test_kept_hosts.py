@@ -16,8 +16,9 @@ from blazar.db import api as db_api
 from tests.fakes.cloud import Cloud
 from tests.functional.db import world
 from warre_blazar.db import generations, session, tables
-from warre_blazar.db.hosts import kept_hosts
+from warre_blazar.db.hosts import kept_hosts, reservable_hosts
 from warre_blazar.domain.flavors.flavor import Flavor
+from warre_blazar.domain.hosts.bookable_host import BookableHost
 from warre_blazar.errors import exceptions
 from warre_blazar.plugins import lease_guard
 from warre_blazar.services.booking import admission
@@ -46,10 +47,13 @@ def room(flavor: Flavor, span=SPAN) -> int:
 
 
 @contextlib.contextmanager
-def folded(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[set[str]]]:
-    """The ids of the hosts that are read in the context, by reading."""
+def folded(monkeypatch: pytest.MonkeyPatch, by: str = "_read") -> Iterator[list[set[str]]]:
+    """The ids of the hosts that are read in the context, by reading.
+
+    :param by: the name of the function that reads them.
+    """
     found: list[set[str]] = []
-    read = kept_hosts._read
+    read = getattr(kept_hosts, by)
 
     def noted(db, ids, *rest):
         # The comparison of each transaction has a connection of its own.
@@ -58,7 +62,7 @@ def folded(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[set[str]]]:
         return read(db, ids, *rest)
 
     with monkeypatch.context() as patched:
-        patched.setattr(kept_hosts, "_read", noted)
+        patched.setattr(kept_hosts, by, noted)
         yield found
 
 
@@ -76,6 +80,32 @@ def test_only_changed_hosts_are_read_again(flavor, host_ids, monkeypatch: pytest
         db_api.lease_destroy(lease.id)
         assert room(flavor) == 12
         assert readings[1:] == readings[:1]
+
+
+@pytest.mark.uncompared  # The comparison keeps hosts, too.
+def test_hosts_without_what_is_booked_are_the_kept_ones(
+    flavor, host_ids, monkeypatch: pytest.MonkeyPatch
+):
+    host_refresh.refresh()
+
+    def empty() -> list[BookableHost]:
+        with session.reader() as db:
+            found, fresh = kept_hosts.empty(db), reservable_hosts.empty(db)
+        bare = [host.holding(()) for host in sorted(found, key=lambda host: host.id)]
+        assert bare == [host.holding(()) for host in sorted(fresh, key=lambda host: host.id)]
+        return found
+
+    with folded(monkeypatch, "_empty") as readings:
+        empty()
+        room(flavor)  # Keeps the hosts.
+        empty()
+        assert readings == [set(host_ids)] * 2
+        db_api.host_update(host_ids[0], {"reservable": False})
+        assert {host.id for host in empty()} == set(host_ids[1:])
+        with session.writer() as db:
+            generations.outdate(db, host_ids[:2])
+        empty()
+        assert readings[2:] == [{host_ids[1]}]
 
 
 def test_nothing_of_a_transaction_that_is_rolled_back_is_kept(flavor, host_ids):

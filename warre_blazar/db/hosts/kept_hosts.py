@@ -95,6 +95,22 @@ def read(
     return BookedHosts([found[i].host.copy() for i in is_open], taken)
 
 
+def empty(db: Session) -> list[BookableHost]:
+    """The hosts that can be booked, for callers to whom it is of no matter what is booked on them.
+
+    A host that isn't kept is read without what is booked on it, and isn't kept. So nobody waits for
+    what only a decision needs.
+    """
+    versions = {i: each for i, each in reservable_hosts.versions(db).items() if each.is_open}
+    found: dict[str, _Kept] = {}
+    for store in list(_stores.get(db.get_bind(), {}).values()):
+        found |= store.known(versions)
+    hosts = [kept.host.copy() for kept in found.values()]
+    if missing := versions.keys() - found.keys():
+        hosts += _empty(db, missing, len(versions))
+    return hosts
+
+
 def forget() -> None:
     """Forget all that is kept."""
     _stores.clear()
@@ -114,21 +130,14 @@ def _read(
         was read. With its present generation it could then still be claimed.
     :param number: how many hosts there are.
     """
-    # If at least half of them are read, a query with so many ids would cost more than reading all.
-    among = list(these) if len(these) < number / 2 else None
-    if among is None:
-        empty = reservable_hosts.empty(db, closed=None)
-    else:
-        empty = reservable_hosts.of_ids(db, among)
     hosts = [
         dataclasses.replace(host, generation=these[host.id].generation)
-        for host in empty
-        if host.id in these
+        for host in _empty(db, these, number)
     ]
     reading = AllocationReading(hosts, Claims(_SINCE, cleaning), device_rules)
     query = reading.query(sa.true())
-    if among is not None:
-        query = query.where(allocations.c.compute_host_id.in_(among))
+    if _are_few(these, number):
+        query = query.where(allocations.c.compute_host_id.in_(list(these)))
     rows = db.execute(query).all()
     held, claims = reading.rows(rows)
     flavor_of = {i: flavor_id for flavor_id, each in claims.items() for i in each}
@@ -140,6 +149,21 @@ def _read(
         until = time.monotonic() + times.HOST_KEPT_FOR * random.uniform(0.5, 1)  # noqa: S311
         found[host.id] = _Kept(host.generation, booked, of_host, until)
     return found
+
+
+def _empty(db: Session, ids: Collection[str], number: int) -> list[BookableHost]:
+    """Hosts without what is booked on them.
+
+    :param number: how many hosts there are.
+    """
+    if _are_few(ids, number):
+        return reservable_hosts.of_ids(db, list(ids))
+    return [host for host in reservable_hosts.empty(db, closed=None) if host.id in ids]
+
+
+def _are_few(ids: Collection[str], number: int) -> bool:
+    """Whether a query with some ids costs less than reading all hosts."""
+    return len(ids) < number / 2
 
 
 class _Slots:

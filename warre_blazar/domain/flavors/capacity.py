@@ -73,11 +73,6 @@ def when_empty(
     return sorted((r for r in rooms if r.instances), key=lambda r: (r.host.name, r.host.id))
 
 
-def bookable_hosts(hosts: Iterable[BookableHost], shape: Shape) -> int:
-    """The number of hosts that match a shape and hold at least one instance of it when empty."""
-    return len(when_empty(hosts, shape))
-
-
 class LimitKind(enum.Enum):
     """What can limit the number of instances of a shape that an empty host holds."""
 

@@ -7,12 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from warre_blazar import times
 from warre_blazar.db import flavors, session
 from warre_blazar.db.booking import booking_terms
-from warre_blazar.db.hosts import host_marks, reservable_hosts
+from warre_blazar.db.hosts import host_marks, kept_hosts, reservable_hosts
 from warre_blazar.domain.flavors import capacity
 from warre_blazar.domain.flavors.capacity import HostLimits, HostRoom, Sharing
 from warre_blazar.domain.flavors.flavor import Flavor
 from warre_blazar.domain.hosts.bookable_host import BookableHost
 from warre_blazar.domain.hosts.host_marks import HostState
+from warre_blazar.domain.slots.free_time import Supply
 from warre_blazar.domain.timeline import Span
 from warre_blazar.services.hosts import new_hosts
 from warre_blazar.texts import Said, warnings
@@ -44,10 +45,9 @@ def of_flavor(flavor: Flavor, window: Span, now: datetime.datetime) -> Capacity:
     :param window: the span of time for which the bookings are counted.
     :param now: the start of the minute for which ``booked_now`` is read.
     """
-    new_hosts.read()
+    open_hosts = [h for h in _open_hosts() if not h.is_closed(window)]
+    rooms = capacity.when_empty(open_hosts, flavor.shape)
     with session.reader() as db:
-        open_hosts = [h for h in reservable_hosts.empty(db) if not h.is_closed(window)]
-        rooms = capacity.when_empty(open_hosts, flavor.shape)
         others = [f for f in flavors.every(db) if f.id != flavor.id]
         use = capacity.use(flavors.claims_of(db, flavor.id, _with_minute(window, now)), window, now)
     instances = sum(room.instances for room in rooms)
@@ -76,10 +76,22 @@ def bookable_hosts(of: Iterable[Flavor]) -> dict[str, int]:
     flavors_wanted = list(of)
     if not flavors_wanted:
         return {}
-    new_hosts.read()
+    supply = Supply(_open_hosts(), {}, {})
+    return {f.id: sum(map(bool, supply.rooms(f.shape, None))) for f in flavors_wanted}
+
+
+def _open_hosts() -> list[BookableHost]:
+    """The hosts that can be booked, with or without what is booked on them."""
+    found = _known_hosts()
+    if unread := [host.id for host in found if not host.is_read]:
+        new_hosts.wait(unread)
+        found = _known_hosts()
+    return found
+
+
+def _known_hosts() -> list[BookableHost]:
     with session.reader() as db:
-        all_hosts = reservable_hosts.empty(db)
-    return {f.id: capacity.bookable_hosts(all_hosts, f.shape) for f in flavors_wanted}
+        return kept_hosts.empty(db)
 
 
 @dataclasses.dataclass(frozen=True)

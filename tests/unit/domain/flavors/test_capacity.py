@@ -43,13 +43,6 @@ def test_hosts_when_empty():
     assert [(r.host.name, r.instances) for r in rooms] == [("a", 2), ("b", 4)]
 
 
-def test_bookable_hosts_are_those_with_room_when_empty():
-    busy = (Holding("r", Span(datetime.datetime.min, datetime.datetime.max), None),)
-    hosts = [host("c", 3), host("b", 17, held=busy), host("a", 8), host("d", 100, gpu="h100")]
-    assert capacity.bookable_hosts(hosts, SHAPE) == 2
-    assert capacity.bookable_hosts([host("c", 3), host("d", 100, gpu="h100")], SHAPE) == 0
-
-
 DEVICE = Provider("a_0000:81:00.0", "a_0000:81:00.0", "a", {"GPU": Inventory(1)}, frozenset("T"))
 
 
