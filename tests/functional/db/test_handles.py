@@ -18,7 +18,7 @@ from warre_blazar.domain.running.handles import Handle
 from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import exceptions
 from warre_blazar.services.booking import admission, dry_run, lookup, shrinking
-from warre_blazar.services.running import altered, backing, room
+from warre_blazar.services.running import altered, backing, room, shares
 from warre_blazar.services.slots import extension
 
 pytestmark = pytest.mark.usefixtures("database")
@@ -51,11 +51,11 @@ def owner(cloud: Cloud) -> str:
     return specs[backing_names.AGGREGATE_SPEC]
 
 
-def boot(cloud: Cloud) -> str:
+def boot(cloud: Cloud, project_id: str = world.PROJECT) -> str:
     """Boot a server on the Nova flavor, as the same request of a template does each time."""
     with session.reader() as db:
         hosts = allocations.hosts_of(db, owner(cloud))
-    return cloud.nova.boot(ID, world.PROJECT, host=hosts[0].hypervisor)
+    return cloud.nova.boot(ID, project_id, host=hosts[0].hypervisor)
 
 
 def note(lease: world.Lease) -> Any:
@@ -278,3 +278,49 @@ def test_handle_that_nobody_wants_to_see_is_made_at_the_start_only(cloud: Cloud,
     world.plan(wish(flavor, world.hours(30, 31)))
     make_ahead()
     assert not cloud.nova.flavors
+
+
+def inside(lease: world.Lease) -> set[str]:
+    """The servers that a reservation shows."""
+    found = lookup.inside(lookup.get(lease.reservation_id, None)[0])
+    assert found is not None and not found.hidden
+    return {server.id for server in found.servers}
+
+
+@pytest.mark.parametrize("is_ended", [False, True], ids=["shared", "no longer shared"])
+def test_servers_of_guests_are_seen_and_deleted_with_their_own_reservation(
+    cloud: Cloud, flavor, is_ended: bool
+):
+    """Both reservations have the same Nova flavor, and only the first one is shared."""
+    first, second = (world.book(wish(flavor, span, count=2)) for span in (FIRST, SECOND))
+    share = shares.create("share", first.reservation_id, "guest")
+    world.begin(first)
+    assert cloud.nova.flavors[ID]["access"] == {world.PROJECT, "guest"}
+    servers = {boot(cloud), boot(cloud, "guest")}
+    assert inside(first) == servers
+    if is_ended:
+        shares.delete(share)
+        backing.reconcile()
+        assert cloud.nova.flavors[ID]["access"] == {world.PROJECT}
+        assert inside(first) == servers, "the server of the guest stays"
+    other = cloud.nova.boot(cloud.nova.make_flavor("other"), "guest")
+    world.finish(first)
+    assert not servers & cloud.nova.servers.keys()
+    assert shares.listing(None, {}, None, 0) == ([], 0)
+    world.begin(second)
+    assert cloud.nova.flavors[ID]["access"] == {world.PROJECT}
+    last = boot(cloud)
+    assert inside(second) == {last}
+    world.finish(second)
+    assert (last in cloud.nova.servers, other in cloud.nova.servers) == (False, True)
+
+
+def test_share_of_a_reservation_that_has_not_begun_opens_no_earlier_one(cloud: Cloud, flavor):
+    first, second = (world.book(wish(flavor, span)) for span in (FIRST, SECOND))
+    shares.create("share", second.reservation_id, "guest")
+    world.begin(first)
+    backing.reconcile()
+    assert cloud.nova.flavors[ID]["access"] == {world.PROJECT}
+    world.finish(first)
+    world.begin(second)
+    assert cloud.nova.flavors[ID]["access"] == {world.PROJECT, "guest"}

@@ -150,6 +150,28 @@ def test_access_follows_shares_of_a_running_reservation(
     assert allowed(site) == {alpha.project_id, beta.project_id}
 
 
+def test_servers_in_a_shared_reservation_with_a_handle_are_shown(
+    site: Site, admin: Person, alpha: Person, beta: Person
+):
+    """They aren't looked for by the Nova flavor, which other reservations have too."""
+    booked = things.book(alpha, things.add_flavor(admin), handle="ci", instance_count=2)
+    made = things.share(alpha, booked, beta.project_id)
+    start(site)
+    servers = [
+        site.cloud.nova.boot(booked["compute_flavor"], person.project_id)
+        for person in (alpha, beta)
+    ]
+    path = f"reservations/{booked['id']}?detail=servers"
+
+    def seen(person: Person) -> list[str]:
+        return sorted(each["id"] for each in things.made(person.get(path))["servers"])
+
+    assert (seen(alpha), seen(beta)) == (sorted(servers), servers[1:])
+    alpha.delete(f"shares/{made['id']}")
+    assert seen(alpha) == sorted(servers), "the server of the former guest stays"
+    assert refusal(beta.get(path)) == (404, "reservation_not_found")
+
+
 def test_end_removes_the_servers_of_former_guests(
     site: Site, alpha: Person, beta: Person, booked: dict
 ):
