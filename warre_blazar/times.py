@@ -447,9 +447,10 @@ ALL_WAITS_EVERY = MINUTE
 #: :longer: Projects with many waits give way to others longer.
 #: :shorter: One project can get everything that becomes free on one day.
 SERVED_WAIT_COUNTS_FOR = DAY
-#: After somebody was told that a flavor is free, nobody else is told for this long.
+#: After somebody was told that a flavor is free, the room is kept for their project for this long,
+#: and nobody else is told.
 #: :longer: Room stays unused if the first one doesn't want it.
-#: :shorter: Several people are told of the same room, and all but one are too late.
+#: :shorter: People who are told are too late.
 TOLD_FIRST_FOR = 10 * MINUTE
 
 # Notifications and messages

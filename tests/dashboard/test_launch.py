@@ -74,3 +74,42 @@ def test_page_says_why_nova_refuses_the_server(
     page = member.sends(PAGE, values, 200).content.decode()
     assert "Quota exceeded for cores" in page
     assert "worker" in page
+
+
+_SERVER = {"id": "s1", "name": "web", "status": "ACTIVE", "moved_out": False}
+_LAUNCH = "Launch a server"
+
+
+@pytest.mark.parametrize(
+    ("servers", "is_full"),
+    [
+        ([_SERVER, {**_SERVER, "id": "s2"}], True),
+        ([_SERVER, {**_SERVER, "id": "s2", "moved_out": True}], False),
+        ([_SERVER], False),
+        (None, False),
+    ],
+)
+def test_full_reservation_says_so_and_launches_nothing(
+    member: Visitor,
+    monkeypatch: pytest.MonkeyPatch,
+    servers: list[dict[str, Any]] | None,
+    is_full: bool,
+) -> None:
+    """The reservation has two instances."""
+    monkeypatch.setattr("warre_blazar.dashboard.servers.of", lambda *_: servers)
+    launched: list[str] = []
+    create = "openstack_dashboard.api.nova.server_create"
+    monkeypatch.setattr(create, lambda _request, name, *_, **__: launched.append(name))
+    shown = member.sees(PAGE.replace("launch/", ""))
+    form = member.sees(PAGE)
+    values = {"name": "worker", "image": "1", "network": "1", **site.hidden(form)}
+    sent = member.sends(PAGE, values, 200 if is_full else 302).content.decode()
+    said = ["All 2 instances have servers" in text for text in (shown, form)]
+    assert said == [is_full] * 2
+    assert (_LAUNCH in shown, launched) == ((False, []) if is_full else (True, ["worker"]))
+    assert ("All 2 instances have servers" in sent) == is_full
+
+
+def test_page_says_when_the_reservation_begins(member: Visitor, api: Api) -> None:
+    api.answers[f"GET /v2/reservations/{site.RESERVATION}"] = Answer(200, reservation())
+    assert "The reservation begins at " in member.sees(PAGE)

@@ -125,6 +125,8 @@ def why(error: errors.ApiError) -> str:
 
     :param error: the error with which the API refused the booking. Its code is in ``CODES``.
     """
+    if error.detail.get("reason") == "offered":
+        return str(error)
     asked, slots = error.detail.get("asked"), error.detail.get("slots")
     if asked and slots and asked > slots:
         return f"The flavor has {wording.slots(slots)}, and {asked} were asked for"

@@ -4,9 +4,12 @@ import argparse
 import functools
 from typing import Any
 
+from keystoneauth1 import exceptions as ksa
+
 from warre_blazar.cli import (
     arguments,
     base,
+    command_names,
     flavor_choice,
     listing,
     owners,
@@ -21,6 +24,7 @@ from warre_blazar.cli.failure import WrongOptions
 from warre_blazar.client import Wait, errors, lookup
 from warre_blazar.client.types import Document
 from warre_blazar.fields import waits as fields
+from warre_blazar.texts import commands
 
 #: The options that are sent as they were typed.
 _TEXTS = (*reservation_options.LABELS, "affinity")
@@ -50,11 +54,25 @@ class _Waits(base.Command):
             what = f"{wording.slots(wait.instance_count)} of {_goal(wait)}"
             other = project_names.of_another(self, wait.project_id)
             whose = f", for project {other}" if other else ""
-            then = "It is booked by itself." if wait.mode == "book" else "You get a message."
+            then = "It is booked by itself." if wait.mode == "book" else self._message(wait)
             return f"Waiting for {what}, number {wait.position} in line{whose}. {then}"
         if wait.status == "BOOKED":
             return f"Booked: {self.name('reservation-show')} {wait.reservation_id}"
         return ""
+
+    def _message(self, wait: Wait) -> str:
+        """Return a sentence that says whether there will be a message about a wait."""
+        try:
+            of_user = self.v2.messages.get()
+        except (errors.ClientError, ksa.ClientException):  # The wait is there nevertheless.
+            return "You get a message."
+        has_none = of_user.document.get("address", "") is None and not wait.contact
+        code = "off" if not of_user.enabled else "no_address" if has_none else ""
+        code = code if of_user.sends else "not_sent"
+        if not code:
+            return "You get a message."
+        fields = command_names.Fields(self.app, id=wait.id)
+        return f"{commands.NO_MESSAGE[code].sentence(fields)}."
 
 
 class CreateWait(_Waits, base.ChangeCommand, base.ShowCommand):
@@ -85,7 +103,8 @@ class CreateWait(_Waits, base.ChangeCommand, base.ShowCommand):
         parser.add_argument(
             "--tell",
             action="store_true",
-            help="don't book, but send a message once there is room; nothing is held for you then",
+            help="don't book, but send a message once there is room, which is kept for your "
+            "project for ten minutes then",
         )
         parser.add_argument(
             "--expires",

@@ -22,3 +22,15 @@ def deleted(api: Client, reservation: Reservation) -> list[Document] | None:
     """Return those that are deleted when the reservation ends. None: they aren't known."""
     found = of(api, reservation)
     return found and [server for server in found if not server["moved_out"]]
+
+
+def has_room(reservation: Reservation, found: list[Document] | None) -> bool:
+    """Whether a further server may boot in a reservation, as far as that is known.
+
+    :param found: what ``of`` returns. Of a reservation that another project shares, it has only the
+        own project's servers.
+    """
+    if found is None or reservation.shared:
+        return True
+    inside = [server for server in found if not server["moved_out"]]
+    return len(inside) < reservation.instance_count

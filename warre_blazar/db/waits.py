@@ -2,6 +2,8 @@
 
 import dataclasses
 import datetime
+from collections import defaultdict
+from collections.abc import Collection
 from typing import Any
 
 import sqlalchemy as sa
@@ -9,10 +11,11 @@ from sqlalchemy.orm import Session
 
 from warre_blazar import times
 from warre_blazar.db import session
-from warre_blazar.db.tables import compute_hosts, flavors, host_generations, leases, waits
+from warre_blazar.db.tables import bookings, compute_hosts, flavors, host_generations, leases, waits
 from warre_blazar.db.tables import maintenance_windows as windows
 from warre_blazar.domain.booking.labels import Labels
-from warre_blazar.domain.timeline import Span
+from warre_blazar.domain.booking.offered import Offers
+from warre_blazar.domain.timeline import Claim, Span
 from warre_blazar.domain.waits import OPEN, SERVED, Mode, Wait, WaitState
 from warre_blazar.errors import exceptions
 
@@ -94,6 +97,46 @@ def is_any_open(db: Session) -> bool:
 def served_since(db: Session, moment: datetime.datetime) -> list[Wait]:
     """The waits that were served after a moment."""
     return _read(db, sa.select(waits).where(waits.c.state.in_(SERVED), waits.c.ended_at > moment))
+
+
+def is_any_offered(since: Any) -> sa.ColumnElement[bool]:
+    """The SQL condition that anybody was told of room after a moment."""
+    told = (waits.c.state == WaitState.TOLD.value, waits.c.ended_at > since)
+    return sa.exists().where(*told)
+
+
+def offered(
+    db: Session, flavor_ids: Collection[str], project_id: str | None, now: datetime.datetime
+) -> dict[str, Offers]:
+    """What others than a project were told to be free of flavors, and haven't booked yet.
+
+    :param project_id: None: nobody is concerned, so the result is empty.
+    :returns: by the flavor's id. Flavors of which nothing is offered are left out.
+    """
+    if project_id is None:
+        return {}
+    its = (
+        bookings.c.project_id == waits.c.project_id,
+        bookings.c.flavor_id == waits.c.found_flavor_id,
+        bookings.c.created_at >= waits.c.ended_at,
+    )
+    query = sa.select(waits).where(
+        waits.c.state == WaitState.TOLD.value,
+        waits.c.ended_at > now - times.TOLD_FIRST_FOR,
+        waits.c.found_flavor_id.in_(flavor_ids),
+        waits.c.project_id != project_id,
+        ~sa.exists().where(*its),
+    )
+    by_flavor: dict[str, list[Wait]] = defaultdict(list)
+    for wait in _read(db, query):
+        by_flavor[wait.found_flavor_id or ""].append(wait)
+    return {
+        key: Offers(
+            [Claim(each.found, each.instance_count) for each in told if each.found],
+            max(each.ended_at for each in told if each.ended_at) + times.TOLD_FIRST_FOR,
+        )
+        for key, told in by_flavor.items()
+    }
 
 
 def count_open(db: Session, project_id: str) -> int:

@@ -104,7 +104,7 @@ class WaitFields(Resource):
     mode = Field(
         Word("book", "tell"),
         "What is done once there is room. `book`: the reservation is booked. `tell`: the user gets "
-        "a message, and nothing is booked or held.",
+        "a message, and nothing is booked. The room is kept for the project for ten minutes.",
         Use.BRIEF,
         default="book",
     )

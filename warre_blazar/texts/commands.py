@@ -133,6 +133,17 @@ ADVICE = _by_code(
     Entry("service_unavailable", "Try again later"),
 )
 
+#: Why no message about a wait will come, and what to do.
+NO_MESSAGE = _by_code(
+    Entry("not_sent", "This cloud sends no messages, so look with {reservation-wait-show} {id}"),
+    Entry("off", "Your messages are off, so you get none; {message-set} --on turns them on"),
+    Entry(
+        "no_address",
+        "Keystone has no email address for you, so you get no message; look with "
+        "{reservation-wait-show} {id}, or make a wait with --contact ADDRESS",
+    ),
+)
+
 _BOOT = Entry(
     "boot",
     "openstack server create --flavor {compute_flavor}{zone} --image IMAGE --network NETWORK NAME",

@@ -119,6 +119,11 @@ HANDLE_TAKEN = Entry(
     "same Nova flavor; choose a start from {start_from:time} on, or another handle",
     brief="your project's other reservations have the same handle",
 )
+OFFERED = Entry(
+    "slots_exhausted",
+    "Until {until:time}, the room at this time is kept for a project that has waited for it",
+    "offered",
+)
 NO_BEFORE_END_CHOICE = Entry(
     "no_before_end_choice",
     "Flavor doesn't let users choose what is done with servers before the end; leave the field out",

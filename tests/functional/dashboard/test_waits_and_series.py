@@ -90,7 +90,7 @@ def test_what_is_never_free_is_waited_for_from_the_calendar_and_canceled(
     page.get_by_role("link", name=f"Wait for it {flavor['name']}").click()
     page.select_option("[name=mode]", "tell")
     page.get_by_role("button", name="Wait", exact=True).click()
-    expect(page.get_by_text("Nothing is held for you.")).to_be_visible()
+    expect(page.get_by_text("kept for your project for ten minutes")).to_be_visible()
     page.get_by_role("link", name="Cancel the wait").click()
     page.get_by_role("button", name="Cancel the wait").click()
     expect(page.get_by_text("The wait is canceled.")).to_be_visible()

@@ -1,5 +1,6 @@
 """The commands about waits."""
 
+import re
 import zoneinfo
 from collections.abc import Callable
 from typing import Any
@@ -43,6 +44,48 @@ def test_wait_is_made_and_its_position_is_told(
     assert (body["flavor_id"], body["hours"], body["instance_count"]) == ("gpu.large", 24, 2)
     assert (body["mode"], body["name"], body["to"][:16]) == ("book", "run 7", "2099-12-31T09:00")
     assert "Waiting for 2 slots of gpu.large, number 3 in line" in capsys.readouterr().err
+
+
+_SENDS = {"enabled": True, "sends": True, "address": "a@example.org"}
+
+
+@pytest.mark.parametrize(
+    ("of_user", "contact", "said"),
+    [
+        (_SENDS, None, "You get a message."),
+        ({**_SENDS, "address": None}, "b@example.org", "You get a message."),
+        ({**_SENDS, "address": None}, None, "Keystone has no email address for you, so"),
+        ({**_SENDS, "enabled": False}, "b@example.org", "off, so you get none; openstack res"),
+        (
+            {**_SENDS, "sends": False},
+            None,
+            f"This cloud sends no messages, so look with .*{'1' * 8}",
+        ),
+        (None, None, "You get a message."),
+    ],
+)
+@pytest.mark.parametrize("shows", [True, False])
+def test_message_is_promised_only_if_one_will_come(
+    api: Api,
+    run: Run,
+    capsys: pytest.CaptureFixture[str],
+    of_user: dict[str, Any] | None,
+    contact: str | None,
+    said: str,
+    shows: bool,
+) -> None:
+    wait = {**WAIT, "mode": "tell", "contact": contact}
+    api.answers |= {
+        "POST /v2/waits": Answer(201, wait),
+        f"GET /v2/waits/{WAIT['id']}": Answer(200, wait),
+    }
+    if of_user:
+        api.answers["GET /v2/messages"] = Answer(200, of_user)
+    if shows:
+        run(waits.ShowWait, WAIT["id"])
+    else:
+        run(waits.CreateWait, "gpu.large", "--hours", "24", "--tell")
+    assert re.search(said, capsys.readouterr().err)
 
 
 @pytest.mark.parametrize(

@@ -99,7 +99,7 @@ def test_message_to_somebody_else_has_a_link_and_no_command_for_the_user(
         assert "contact of this" in body if to_contact else "that of the project of this" in body
         assert "openstack reservation message set" not in body
         assert "--contact" not in body
-        assert "To keep the reservation" not in body and "Nothing is held for you" not in body
+        assert "To keep the reservation" not in body and "To book it" not in body
         assert "A member of the project can" in body
     assert LINK in made.text.splitlines()
 

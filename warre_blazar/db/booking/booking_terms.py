@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from warre_blazar import times
-from warre_blazar.db import flavors, maintenance
+from warre_blazar.db import flavors, maintenance, waits
 from warre_blazar.db import tables as t
 from warre_blazar.db.booking import quotas
 from warre_blazar.db.booking.claims import Claims, claiming
@@ -135,12 +135,19 @@ class Terms:
     flavor: Flavor
     #: Whether a maintenance window closes the flavor at some time of the booking.
     is_closed: bool
+    #: Whether anybody was told a few minutes ago that something of any flavor is free.
+    is_any_offered: bool
     #: None if nobody asked for it.
     usage: ProjectUse | None
 
 
 def read(
-    db: Session, ref: str, project_id: str, span: Span, counted: Collection[str] | None
+    db: Session,
+    ref: str,
+    project_id: str,
+    span: Span,
+    counted: Collection[str] | None,
+    now: datetime.datetime,
 ) -> list[Terms]:
     """The terms of the flavors with an id or a name, as ``flavors.find`` finds them.
 
@@ -150,7 +157,13 @@ def read(
         the usage isn't read.
     """
     query = _query(None if counted is None else frozenset(counted))
-    values = {"ref": ref, "project_id": project_id, "start": span.start, "end": span.end}
+    values: dict[str, Any] = {
+        "ref": ref,
+        "project_id": project_id,
+        "start": span.start,
+        "end": span.end,
+    }
+    values["since"] = now - times.TOLD_FIRST_FOR
     rows = db.execute(query, values).mappings().all()
     found = [_terms(row, with_usage=counted is not None) for row in rows]
     return [terms for terms in found if terms.flavor.id == ref] or found
@@ -164,7 +177,8 @@ def _query(counted: frozenset[str] | None) -> sa.Select[Any]:
     start: sa.BindParameter[datetime.datetime] = sa.bindparam("start")
     end: sa.BindParameter[datetime.datetime] = sa.bindparam("end")
     is_closed = maintenance.closes(t.flavors.c.id, start, end).label("is_closed")
-    columns: list[Any] = [t.flavors, is_closed]
+    is_any_offered = waits.is_any_offered(sa.bindparam("since")).label("is_any_offered")
+    columns: list[Any] = [t.flavors, is_closed, is_any_offered]
     source: Any = t.flavors
     if counted is not None:
         usage = quotas.standing(project_id, counted).subquery()
@@ -179,4 +193,4 @@ def _terms(row: sa.RowMapping, *, with_usage: bool) -> Terms:
     if with_usage:
         used = quotas.amount(row["used_reservations"], row["used_hours"])
         usage = ProjectUse(used, row["project_generation"] or 0)
-    return Terms(flavors.of_row(row), bool(row["is_closed"]), usage)
+    return Terms(flavors.of_row(row), bool(row["is_closed"]), bool(row["is_any_offered"]), usage)

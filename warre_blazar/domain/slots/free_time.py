@@ -10,6 +10,7 @@ from warre_blazar import texts, times
 from warre_blazar.domain import timeline
 from warre_blazar.domain.booking import constraints, verdict
 from warre_blazar.domain.booking.constraints import Case, Constraint, QuotaLimit, Search, Times
+from warre_blazar.domain.booking.offered import Offers, RoomBesideOffers
 from warre_blazar.domain.booking.quota import Amount
 from warre_blazar.domain.booking.reservation import Reservation
 from warre_blazar.domain.flavors.devices import NO_DEVICES, Rules
@@ -104,6 +105,8 @@ class Supply:
     vacating: RoomByMoves | None = None
     #: The ids of the reservable hosts about whose providers nothing is stored.
     unread: Collection[str] = ()
+    #: What is kept for others who have waited, by the flavor's id.
+    offers: Mapping[str, Offers] = dataclasses.field(default_factory=dict)
 
     def matching(self, shape: Shape, project_id: str | None) -> HostGroup:
         """The hosts that match a shape, for a project; None: for any project.
@@ -335,11 +338,24 @@ class FreeTime:
             *self._of_project(),
             *self._handle,
             *([self._quota] if self._quota else []),
-            constraints.slots(
-                flavor, supply.taken.get(flavor.id, TakenOverTime()), question.cleaning
-            ),
+            self._slots,
             self._hosts,
+            *self._beside_offers(),
         ]
+
+    @property
+    def _slots(self) -> Constraint:
+        taken = self._supply.taken.get(self._flavor.id, TakenOverTime())
+        return constraints.slots(self._flavor, taken, self._question.cleaning)
+
+    def _beside_offers(self) -> list[Constraint]:
+        offers = self._supply.offers.get(self._flavor.id)
+        if offers is None:
+            return []
+        question = dataclasses.replace(self._question, count=self._question.count + offers.most)
+        hull = _hull(self._rules, self._question)
+        hosts = RoomOnHosts(self._shape, question, self._supply, hull)
+        return [RoomBesideOffers(offers, [self._slots, hosts])]
 
     def _of_project(self) -> list[Constraint]:
         if not self._flavor.has_project_terms:

@@ -224,6 +224,19 @@ def claim(
     return _write(db, reservation_id, _decide(db, request, quota)[0], begin)
 
 
+def hold(db: Session, request: BookingRequest) -> bool:
+    """Let the booking of a request exclude all bookings that were decided about before.
+
+    :returns: False: the request can't be booked, and nothing was written.
+    :raises session.LostRace: the caller has to begin anew.
+    """
+    decision, _ = _decide(db, request, None)
+    if decision.place is None:
+        return False
+    relocation.claim(db, decision.flavor, decision.place.hosts)
+    return True
+
+
 def _write(db: Session, reservation_id: str, decision: BookingDecision, begin: Begin) -> str:
     """Write what was decided, and the claims on the project's quota, the flavor and the hosts.
 
@@ -310,7 +323,10 @@ def _decide(
     need = finding_room.Need(
         request.project_id, flavor.shape, request.count, span, request.affinity
     )
-    room = finding_room.Room(db, flavor, need, conditions)
+    offers = None
+    if terms.is_any_offered:
+        offers = waits.offered(db, [flavor.id], request.project_id, request.now).get(flavor.id)
+    room = finding_room.Room(db, flavor, need, conditions, offers=offers)
     place, lacking = room.find()
     refusals = [
         *verdict.refusals(of_flavor, span, request.count),
@@ -346,7 +362,7 @@ def _terms(db: Session, request: BookingRequest, quota: Quota | None) -> Terms:
     """
     ref, project_id = request.flavor, request.project_id
     counted = quota.types if quota else None
-    found = booking_terms.read(db, ref, project_id, request.span, counted)
+    found = booking_terms.read(db, ref, project_id, request.span, counted, request.now)
     # Only Warre's API path tells users that a flavor isn't accessible. For FlavorNotAccessible, all
     # other paths answer that there is no such flavor.
     if not found and flavors.find(db, ref):

@@ -5,10 +5,11 @@ import datetime
 import functools
 from collections.abc import Iterable, Mapping
 
+from oslo_utils import timeutils
 from sqlalchemy.orm import Session
 
 from warre_blazar import texts
-from warre_blazar.db import flavors, generations, maintenance
+from warre_blazar.db import flavors, generations, maintenance, waits
 from warre_blazar.db.hosts import allocations
 from warre_blazar.db.running import backings, executions
 from warre_blazar.domain import timeline
@@ -133,7 +134,10 @@ def decide(
         project_id, reservation.shape, change.count, span, reservation.affinity
     )
     present = finding_room.PresentPlace(reservation, held, stays, change.at_once)
-    room = finding_room.Room(db, flavor, need, change.conditions, present)
+    offers = waits.offered(db, [flavor.id], project_id, timeutils.utcnow()) if grows else {}
+    room = finding_room.Room(
+        db, flavor, need, change.conditions, present, offers=offers.get(flavor.id)
+    )
     rules = _rules(db, flavor, reservation, span, change)
     of_quota = []
     if standing:

@@ -11,6 +11,7 @@ from warre_blazar.db.hosts import allocations
 from warre_blazar.domain import timeline
 from warre_blazar.domain.booking import constraints
 from warre_blazar.domain.booking.booking_rules import BookingConditions
+from warre_blazar.domain.booking.offered import Offers
 from warre_blazar.domain.booking.reservation import Reservation
 from warre_blazar.domain.flavors.flavor import Flavor, Shape
 from warre_blazar.domain.hosts import placing
@@ -110,10 +111,14 @@ class Room:
         need: Need,
         conditions: BookingConditions,
         present: PresentPlace | None = None,
+        *,
+        offers: Offers | None = None,
     ) -> None:
         """
         :param present: the reservation that is to change; None for a new booking.
+        :param offers: what is kept for others who have waited.
         """
+        self._offers = offers if offers and offers.concern(need.span) else None
         self._db, self._flavor, self._need, self._conditions = db, flavor, need, conditions
         self._present = present
         self._own = present.reservation if present else None
@@ -151,6 +156,8 @@ class Room:
             need, number = self._need, len(self._matching)
             refusals.append(supply.no_host_matches(self._db, shape, need.project_id, count, number))
         refusals += self._over_slots()
+        if not refusals and self._offers and self.most() < count:
+            return None, [self._offers.error()]
         choice = self._choose(count)
         chosen, room = choice.chosen, choice.count
         # Instances of a reservation that has begun can't go to other hosts, even if they have room.
@@ -185,8 +192,18 @@ class Room:
     def most(self) -> int:
         """The largest number of instances for which there are slots and hosts at this time.
 
-        Of a reservation that has begun, only the instances on their present hosts count.
+        What is kept for others who have waited isn't counted. Of a reservation that has begun, only
+        the instances on their present hosts count.
         """
+        most = self._most()
+        if self._offers is None:
+            return most
+        if self._present and self._present.stays:  # Nobody else is offered its places.
+            free = self._slots.most(self._need.span, self._flavor.slots)
+            return max(min(most, free - self._offers.most), 0)
+        return max(most - self._offers.most, 0)
+
+    def _most(self) -> int:
         free = self._slots.most(self._need.span, self._flavor.slots)
         if free <= 0:
             return 0

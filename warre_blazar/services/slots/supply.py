@@ -1,15 +1,16 @@
 """Reads what decides when flavors can be booked: hosts, claims and maintenance windows."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from sqlalchemy.orm import Session
 
 from warre_blazar import times
-from warre_blazar.db import maintenance, session
+from warre_blazar.db import maintenance, session, waits
 from warre_blazar.db.booking import booking_terms
 from warre_blazar.db.hosts import allocations, kept_hosts, reservable_hosts
 from warre_blazar.domain.booking import constraints
 from warre_blazar.domain.booking.constraints import Constraint
+from warre_blazar.domain.booking.offered import Offers
 from warre_blazar.domain.flavors import capacity
 from warre_blazar.domain.flavors.flavor import Flavor, Shape
 from warre_blazar.domain.hosts.bookable_host import BookableHost
@@ -44,6 +45,7 @@ def of_flavor(db: Session, flavor: Flavor, question: Question, span: Span) -> Su
         {flavor.id: maintenance.closing(db, flavor.id, span)},
         _booked(db, [flavor], question, span),
         unread=booked.unread,
+        offers=_offers(db, [flavor], question),
     )
 
 
@@ -78,6 +80,7 @@ def of_flavors(db: Session, offered: Sequence[Flavor], question: Question, span:
         maintenance.closing_each(db, span),
         _booked(db, offered, question, span),
         unread=_unread(found),
+        offers=_offers(db, offered, question),
     )
 
 
@@ -93,6 +96,7 @@ def _with_vacating(
         _booked(db, offered, question, span),
         making_room.room(db, found, question.moves, _own(question)),
         unread=_unread(found),
+        offers=_offers(db, offered, question),
     )
 
 
@@ -116,6 +120,12 @@ def _everything(db: Session, question: Question) -> kept_hosts.BookedHosts:
         flavor_ids=None,
         without=_own(question),
     )
+
+
+def _offers(db: Session, offered: Sequence[Flavor], question: Question) -> Mapping[str, Offers]:
+    """What is kept for others who have waited."""
+    ids = [flavor.id for flavor in offered]
+    return waits.offered(db, ids, question.project_id, question.now)
 
 
 def _own(question: Question) -> str | None:

@@ -9,9 +9,10 @@ Nothing that makes room has to report it. Every look computes a few numbers from
 hosts and windows, and compares them with those of the last look. Once a minute everything is looked
 at, because room can also appear without a write, as when a gap between two reservations passes.
 
-Nothing is held back for a wait that doesn't fit, and a direct booking doesn't look at the line. If
-a manager is killed while it books, the wait is found in BOOKING, and its lease says what became of
-it.
+Nothing is held back for a wait that doesn't fit, and a direct booking doesn't look at the line.
+What somebody was told to be free is kept for their project for some minutes
+(``domain.booking.offered``). If a manager is killed while it books, the wait is found in BOOKING,
+and its lease says what became of it.
 """
 
 import dataclasses
@@ -150,7 +151,7 @@ class WaitServer:
         if offer is None or caller is None:
             return True
         if wait.mode is Mode.TELL:
-            _tell(wait, offer, now)
+            _tell(wait, offer, self._request(wait, offer, now))
             return True
         return self._book(wait, offer, caller, now)
 
@@ -170,13 +171,12 @@ class WaitServer:
         taken = rules.told_lately(served, now)
         return next((offer for offer in found if offer.flavor.id not in taken), None)
 
-    def _book(self, wait: Wait, offer: FlavorOffer, caller: Caller, now: datetime.datetime) -> bool:
-        """Book for a wait.
-
-        :returns: the same as ``_serve``.
-        """
+    def _request(
+        self, wait: Wait, offer: FlavorOffer, now: datetime.datetime
+    ) -> admission.BookingRequest:
+        """The booking that was offered to a wait."""
         start = offer.span.start
-        request = admission.BookingRequest(
+        return admission.BookingRequest(
             project_id=wait.project_id,
             flavor=offer.flavor.id,
             count=wait.instance_count,
@@ -186,8 +186,14 @@ class WaitServer:
             affinity=wait.affinity,
             labels=wait.labels,
             before_end=wait.before_end,
-            wait_id=wait.id,
         )
+
+    def _book(self, wait: Wait, offer: FlavorOffer, caller: Caller, now: datetime.datetime) -> bool:
+        """Book for a wait.
+
+        :returns: the same as ``_serve``.
+        """
+        request = dataclasses.replace(self._request(wait, offer, now), wait_id=wait.id)
         try:
             # Here, so that a refusal isn't written down as one of the project's requests.
             admission.check(request)
@@ -327,20 +333,29 @@ def _end(wait: Wait, state: WaitState, now: datetime.datetime, reason: str | Non
     LOG.info("Wait %s has ended: %s %s", wait.id, state, reason or "")
 
 
-def _tell(wait: Wait, offer: FlavorOffer, now: datetime.datetime) -> None:
-    """Tell the user of a wait that there is room."""
-    span = Span(offer.span.start, offer.span.start + wait.length)
+def _tell(wait: Wait, offer: FlavorOffer, request: admission.BookingRequest) -> None:
+    """Tell the user of a wait that there is room, and keep it for them for a few minutes."""
+    span, now = request.span, request.now
     told = dataclasses.replace(
         wait, state=WaitState.TOLD, found=span, found_flavor_id=offer.flavor.id, status_reason=None
     )
 
     def write(db: Session) -> None:
         values = {"status_reason": None, "ended_at": now.replace(microsecond=0)}
-        if waits.move(db, wait, WaitState.TOLD, **_found(offer.flavor, span), **values):
+        # Otherwise a booking that was decided about before could be written after this.
+        if admission.hold(db, request) and waits.move(
+            db, wait, WaitState.TOLD, **_found(offer.flavor, span), **values
+        ):
             outbox.add_wait(db, told, News(Kind.WAIT_TOLD, now), offer.flavor.name)
+            LOG.info("Wait %s was told", wait.id)
 
-    session.change(write)
-    LOG.info("Wait %s was told", wait.id)
+    _held(write)
+
+
+@session.retried
+def _held(write: Callable[[Session], None]) -> None:
+    with session.claiming() as db:
+        write(db)
 
 
 def forget(now: datetime.datetime, days: int) -> None:

@@ -12,8 +12,9 @@ from horizon import exceptions
 from keystoneauth1 import exceptions as ksa
 from openstack_dashboard.api import glance, neutron, nova
 
+from warre_blazar.client import Reservation
 from warre_blazar.dashboard import forms as fields
-from warre_blazar.dashboard import pages
+from warre_blazar.dashboard import moments, pages, servers
 
 #: What Horizon's functions raise if a service can't be reached, or refuses.
 _FAILURES = (*exceptions.RECOVERABLE, glance_exc.BaseException, ksa.ClientException)
@@ -62,15 +63,29 @@ class LaunchPage(pages.FormView):
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         found = self.api.reservations.get(self.kwargs["ref"])
-        intro = _(
+        intro = self._problem(found) or _(
             "The server runs in this reservation, %(flavor)s, and is deleted when it ends."
         ) % {"flavor": found.flavor.name}
         return super().get_context_data(**kwargs, intro=intro, submit=self.title)
 
+    def _problem(self, found: Reservation) -> str:
+        """Why no server can be launched in a reservation, or ""."""
+        if found.status in ("PENDING_CREATE", "ALLOCATED"):
+            text = _("The reservation begins at %(start)s. It can hold no server before.")
+            return text % {"start": moments.when(found.start)}
+        if found.status != "ACTIVE":
+            return _("The reservation isn't running, so it can hold no server.")
+        if servers.has_room(found, servers.of(self.api, found)):
+            return ""
+        text = _(
+            "All %(count)s instances have servers. To launch another one, delete one of them first."
+        )
+        return text % {"count": found.instance_count}
+
     def submit(self, form: LaunchForm) -> Any:
         given, found = form.cleaned_data, self.api.reservations.get(self.kwargs["ref"])
-        if found.status != "ACTIVE":
-            form.add_error(None, _("The reservation isn't running, so it can hold no server yet."))
+        if problem := self._problem(found):
+            form.add_error(None, problem)
             return self.shown(form)
         zone = found.availability_zone
         try:

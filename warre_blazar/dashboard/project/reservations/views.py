@@ -63,6 +63,7 @@ class ReservationPage(pages.PageView):
         found = self.api.reservations.get(kwargs["ref"], log=True)
         own = not found.shared
         may_share = own and self.may("warre:share:create")
+        inside = servers.of(self.api, found)
         return super().get_context_data(
             it=found,
             may_share=may_share,
@@ -72,7 +73,8 @@ class ReservationPage(pages.PageView):
             fewer=found.instance_count - 1,
             live=found.status in ("PENDING_CREATE", "ALLOCATED", "ACTIVE", "ERROR"),
             running=found.status == "ACTIVE",
-            servers=servers.of(self.api, found),
+            servers=inside,
+            full=not servers.has_room(found, inside),
             may_change=own and self.may("warre:reservation:update"),
             may_end=own and self.may("warre:reservation:delete"),
             may_launch=self.may("warre:reservation:update"),
