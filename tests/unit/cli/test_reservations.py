@@ -1051,6 +1051,8 @@ _CHANGES = [
     (["--name", "", "--note", ""], {"name": None, "note": None}, ""),
     (["--contact", "team@example.org"], {"contact": "team@example.org"}, ""),
     (["--contact", ""], {"contact": None}, ""),
+    (["--webhook", "https://example.org/"], {"webhook": "https://example.org/"}, ""),
+    (["--webhook", ""], {"webhook": None}, ""),
     (["--end", "2026-12-01T12:00Z", "--count", "2"], None, ""),
     (
         ["--start", "2026-12-02 09:00", "--yes"],
@@ -1102,12 +1104,14 @@ def test_names_are_given_and_listed(api: Api, run: Run, run_json: Callable[..., 
     assert api.seen[-1].query == {"name": "training"}
 
 
-def test_create_sends_the_contact_and_the_time_zone(api: Api, run: Run) -> None:
+def test_create_sends_the_contact_the_webhook_and_the_time_zone(api: Api, run: Run) -> None:
     api.answers["POST /v2/reservations"] = Answer(200, reservation())
-    given = (*_PERIOD, "--contact", "team@example.org", "--timezone", "europe/berlin", "--yes")
-    run(booking.CreateReservation, "gpu.large", *given)
+    url = "https://example.org/"
+    given = ("--contact", "team@example.org", "--webhook", url, "--timezone", "europe/berlin")
+    run(booking.CreateReservation, "gpu.large", *_PERIOD, *given, "--yes")
     (sent,) = [r.body for r in api.seen if r.body]
     assert (sent["contact"], sent["timezone"]) == ("team@example.org", "Europe/Berlin")
+    assert sent["webhook"] == url
 
 
 @pytest.mark.parametrize("zone", ["UTC", "+01:00"])
