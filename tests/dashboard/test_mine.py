@@ -198,6 +198,22 @@ def test_limits_are_bars(member: Visitor, api: Api) -> None:
     assert 'aria-valuenow="1"' in page and page.count("<rect") == 2
 
 
+def test_usage_is_that_of_the_months_and_days_of_the_reader(member: Visitor, api: Api) -> None:
+    """In Tokyo, December begins at 15:00 UTC on the last day of November."""
+    member.browser.cookies["django_timezone"] = "Asia/Tokyo"
+    most = {"maxHours": -1, "maxReservations": -1}
+    used = {"totalHoursUsed": 0, "totalReservationsUsed": 0}
+    api.answers["GET /v2/limits"] = Answer(200, {"absolute": most | used})
+    span = {"start": "2026-11-30T15:00:00+00:00", "end": "2026-12-02T15:00:00+00:00"}
+    api.answers["GET /v2/usage"] = [
+        Answer(200, {**span, "by": by, "results": []}) for by in ("day", "flavor", "user")
+    ]
+    page = member.sees("/project/reservation_usage/")
+    assert page.count("<rect") == 2
+    asked = [request.query for request in api.seen if request.line == "GET /v2/usage"]
+    assert [query["timezone"] for query in asked] == ["Asia/Tokyo"] * 3
+
+
 def test_login_is_asked_for_when_the_token_is_refused(member: Visitor, api: Api) -> None:
     api.answers["GET /v2/reservations"] = error(401, "expired")
     answer = member.browser.get(MINE)

@@ -78,6 +78,24 @@ def answers(api: Api) -> None:
     api.answers["GET /v2/audit"] = audit()
 
 
+def test_usage_is_shown_by_week(operator: Visitor, api: Api) -> None:
+    hours = dict.fromkeys(("booked", "held", "used", "given_back", "cancelled", "lost"), 1.5)
+    week = {
+        **dict.fromkeys(("project_id", "user_id", "flavor_id", "flavor")),
+        **{"day": "2026-11-30", "reservations": 1, "hours": hours},
+        **{"resource_hours": {}, "refusals": {}},
+    }
+    span = {"start": "2026-12-01T00:00:00+00:00", "end": "2026-12-03T00:00:00+00:00"}
+    api.answers["GET /v2/usage"] = [
+        Answer(200, {**span, "by": "week", "results": [week]}),
+        Answer(200, {**span, "by": "day", "results": []}),
+    ]
+    page = operator.sees("/admin/all_reservation_usage/?by=week")
+    assert "Week from" in page and "Nov. 30, 2026" in page
+    asked = [request.query["by"] for request in api.seen if request.line == "GET /v2/usage"]
+    assert asked == ["week", "day"]
+
+
 PAGES = [
     FLAVORS,
     f"{FLAVORS}create/",

@@ -218,8 +218,9 @@ OPERATIONS = (
         "Show what became of the instances that were booked from `from` (default: the start of the "
         "month of `to`) to `to` (default: now): hours booked, held, used, given back, cancelled "
         "and lost, and the number of refused requests. With `by`, a row for each project, user, "
-        "flavor or day. The usage of the caller's own project is shown, unless the query asks for "
-        "other projects.",
+        "flavor, day, week or month. Months, weeks (from Mondays) and days begin at midnight in "
+        "`timezone` (default: UTC). The usage of the caller's own project is shown, unless the "
+        "query asks for other projects.",
         {200: ref("UsageReport")},
         ("forbidden",),
         query=usage.QUERY,

@@ -7,6 +7,7 @@ import datetime
 import json
 import re
 import urllib.parse
+import zoneinfo
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -20,7 +21,7 @@ from warre_blazar.domain.hosts import host_properties
 from warre_blazar.domain.records import refusals
 from warre_blazar.errors import exceptions
 from warre_blazar.fields import waits
-from warre_blazar.fields.kinds import EXPECTED, PROJECT_ID, Schema, Text
+from warre_blazar.fields.kinds import EXPECTED, PROJECT_ID, Schema, Text, TimeZone
 from warre_blazar.fields.usage import KEYS as USAGE_KEYS
 
 _DATE = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
@@ -327,6 +328,14 @@ def reservation_detail(field: str, text: str) -> str:
     return text
 
 
+def timezone(field: str, text: str) -> datetime.tzinfo:
+    """A time zone, by its name."""
+    try:
+        return zoneinfo.ZoneInfo(TimeZone().validate(text))
+    except texts.NotValid as error:
+        raise exceptions.InvalidField(field, error.expected) from None
+
+
 def usage_key(field: str, text: str) -> str:
     """What usage is added up by."""
     if text not in USAGE_KEYS:
@@ -357,6 +366,7 @@ QUERY_SCHEMAS: dict[Callable[[str, str], Any], Schema] = {
     detail: {"type": "string", "enum": ["capacity"]},
     reservation_detail: {"type": "string", "enum": list(RESERVATION_DETAILS)},
     refusal_code: {"type": "string", "enum": sorted(refusals.CODES)},
+    timezone: {"type": "string", "examples": ["Europe/Berlin"]},
     usage_key: {"type": "string", "enum": list(USAGE_KEYS)},
     part_of_time: {"type": "string", "enum": sorted(_PARTS)},
     properties: {

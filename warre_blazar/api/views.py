@@ -432,7 +432,7 @@ def _usage_row(
         "user_id": key if by == "user" else None,
         "flavor_id": key if by == "flavor" else None,
         "flavor": flavor_names.get(key) if by == "flavor" else None,
-        "day": key.isoformat() if by == "day" else None,
+        "day": key.isoformat() if isinstance(key, datetime.date) else None,
         "reservations": item.reservations,
         "hours": _hours(item.instances),
         "resource_hours": {name: _hours(n) for name, n in sorted(item.resources.items())},

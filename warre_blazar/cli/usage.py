@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from warre_blazar.cli import listing, project_names, time_display, user_names
+from warre_blazar.cli import listing, project_names, time_display, time_zones, user_names
 from warre_blazar.client import Usage
 from warre_blazar.client.types import Document
 from warre_blazar.fields.usage import KEYS, QUANTITIES
@@ -15,6 +15,8 @@ _KEY_COLUMNS = {
     "user": ("user", "user_id"),
     "flavor": ("flavor", "flavor_id"),
     "day": ("day",),
+    "week": ("week",),
+    "month": ("month",),
     None: (),
 }
 #: In the column of resource classes: the hours of whole instances.
@@ -49,7 +51,8 @@ class ShowUsage(listing.ListObjects):
         parser.add_argument(
             "--by",
             choices=KEYS,
-            help="show a row for each project, user, flavor or day in UTC (default: one row)",
+            help="show a row for each project, user, flavor, day, week (from Monday) or month "
+            "(default: one row)",
         )
         parser.add_argument(
             "--resources",
@@ -61,7 +64,10 @@ class ShowUsage(listing.ListObjects):
     def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
         self._format = parsed_args.formatter
         query = self.query(parsed_args)
-        report = self.v2.usage.get(by=parsed_args.by, **query)
+        zone = time_zones.iana_name(self.where)
+        report = self.v2.usage.get(by=parsed_args.by, timezone=zone, **query)
+        if zone is None and not time_zones.is_utc(time_zones.label(self.where)):
+            self.tell("Days, weeks and months are in UTC: the API knows time zones by names only")
         if query["since"] is None or query["until"] is None:
             self.tell(time_display.period(report.start, report.end, self.where))
         names = self._names(parsed_args.by, report.rows)
@@ -74,6 +80,8 @@ class ShowUsage(listing.ListObjects):
         if name in QUANTITIES:
             # cliff puts numbers in quotes in CSV if a table shows them in another form.
             return f"{value:.2f}" if self._format == "table" else value
+        if name == "refusals" and self._format == "table":
+            return sum(value.values())
         if name == "refusals" and self._format not in _STRUCTURED:
             return ", ".join(f"{code} {number}" for code, number in value.items())
         return super().column(name, value)
@@ -92,6 +100,8 @@ def _rows(usage: Usage, names: Mapping[str, str], with_resources: bool) -> Itera
         "project": names.get(usage.project_id or ""),
         "user": names.get(usage.user_id or ""),
         "resource": _INSTANCES,
+        "week": usage.document["day"],
+        "month": (usage.document["day"] or "").rpartition("-")[0],
     }
     yield known | usage.hours
     if with_resources:

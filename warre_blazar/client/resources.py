@@ -310,19 +310,24 @@ class ProjectUsage(Collection):
         until: Time | None = None,
         by: str | None = None,
         all_projects: bool = False,
+        timezone: str | None = None,
         **filters: str | None,
     ) -> UsageReport:
         """Return the usage of the user's project, or (for operators) of others.
 
         :param since: the start of the time. Default: the start of the month of ``until``.
         :param until: the end of the time. Default: now.
-        :param by: ``project``, ``user``, ``flavor`` or ``day``. None: add up everything.
+        :param by: ``project``, ``user``, ``flavor``, ``day``, ``week`` or ``month``. None: add up
+            everything.
+        :param timezone: the time zone in which days, weeks and months begin, such as
+            ``Australia/Melbourne``. Default: UTC.
         :param filters: filters by ``project_id``, ``user_id`` or ``flavor_id``.
         """
         if unknown := filters.keys() - {"project_id", "user_id", "flavor_id"}:
             raise TypeError(f"unknown filters: {', '.join(sorted(unknown))}")
         span = {"from": since, "to": until}
-        query = query_of(**span, by=by, all_projects=all_projects or None, **filters)
+        whole = all_projects or None
+        query = query_of(**span, by=by, timezone=timezone, all_projects=whole, **filters)
         return UsageReport.of(self._transport.request_document("GET", "/usage", query=query))
 
 

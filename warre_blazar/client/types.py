@@ -436,7 +436,7 @@ class SeriesForeseen:
 
 
 class Usage(Value, usage.UsageFields):
-    """What became of the instances of a project, user, flavor or day, or of all of them.
+    """What became of the instances of a project, user, flavor or part of a time, or of all.
 
     ``hours`` has the hours of instances by quantity, and ``resource_hours`` has the same by
     resource class.
@@ -445,11 +445,11 @@ class Usage(Value, usage.UsageFields):
 
 @dataclasses.dataclass(frozen=True)
 class UsageReport:
-    """The usage of a time. ``rows`` has a row for each project, user, flavor or day."""
+    """The usage of a time. ``rows`` has a row for each of what it is added up by."""
 
     start: datetime.datetime
     end: datetime.datetime
-    #: What the usage is added up by: ``project``, ``user``, ``flavor`` or ``day``. None: one row.
+    #: What the usage is added up by: one of ``fields.usage.KEYS``. None: one row.
     by: str | None
     rows: tuple[Usage, ...]
 

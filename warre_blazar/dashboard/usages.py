@@ -4,10 +4,11 @@ import datetime
 from collections.abc import Mapping
 from typing import Any
 
+from django.utils import formats, timezone
 from django.utils.translation import gettext as _
 
 from warre_blazar.client import Usage, UsageReport
-from warre_blazar.dashboard import charts, tables
+from warre_blazar.dashboard import charts, moments, tables
 
 #: A day of a report.
 DAY = datetime.timedelta(days=1)
@@ -16,8 +17,8 @@ DAY = datetime.timedelta(days=1)
 def by_day(report: UsageReport) -> charts.DayChart:
     """Return a chart of the hours for which instances were held, by day. Days without are zero."""
     held = {str(row.day): row.hours["held"] for row in report.rows}
-    day, days = report.start.date(), dict[str, float]()
-    while datetime.datetime.combine(day, datetime.time(), datetime.UTC) < report.end:
+    day, days = timezone.localtime(report.start).date(), dict[str, float]()
+    while moments.midnight(day) < report.end:
         days[day.isoformat()] = held.get(day.isoformat(), 0.0)
         day += DAY
     return charts.columns(days, _("hours"))
@@ -41,7 +42,10 @@ def table(
         for row in report.rows
     ]
     headers = [
-        {"flavor": _("Flavor"), "user": _("User"), "project": _("Project")}[report.by or "flavor"],
+        {
+            **{"flavor": _("Flavor"), "user": _("User"), "project": _("Project")},
+            **{"week": _("Week from"), "month": _("Month from")},
+        }[report.by or "flavor"],
         *(_("Reservations"), _("Booked"), _("Held"), _("Used"), _("Given back"), _("Canceled")),
         *(_("Lost"), _("Refused requests")),
     ]
@@ -51,5 +55,7 @@ def table(
 def _label(row: Usage, by: str | None, names: Mapping[str, str]) -> Any:
     if by == "flavor":
         return row.flavor or row.flavor_id
+    if row.day:
+        return formats.date_format(datetime.date.fromisoformat(row.day))
     key = row.user_id if by == "user" else row.project_id
     return names.get(key or "", key or "")

@@ -8,7 +8,7 @@ from warre_blazar.fields.declaration import By, DeclaredAction, Field, Resource,
 from warre_blazar.fields.kinds import ID, VALUE, FieldKind, Integer, Time, or_null
 
 #: What usage can be added up by.
-KEYS = ("project", "user", "flavor", "day")
+KEYS = ("project", "user", "flavor", "day", "week", "month")
 
 #: The quantities, in the order in which they are shown.
 QUANTITIES = ("booked", "held", "used", "given_back", "cancelled", "lost")
@@ -33,7 +33,8 @@ class UsageFields(Resource):
     flavor = Field(or_null(VALUE), "The flavor's name.", Use.READ_ONLY)
     day = Field(
         or_null(FieldKind({"type": "string", "format": "date"})),
-        "The day in UTC. Null unless usage is added up by day.",
+        "The day, or the first day of the week or month, in the time zone of the query. Null "
+        "unless usage is added up by one of these.",
         Use.READ_ONLY,
     )
     reservations = Field(

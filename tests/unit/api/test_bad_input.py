@@ -301,6 +301,7 @@ QUERIES: dict[Any, list[str]] = {
     parsing.properties: ["[1", '["=="]', "x", "%FF"],
     parsing.reservation_detail: ["", "x", "Log", "log%0A", "log,servers", "%FF"],
     parsing.refusal_code: ["", "x", "gap_to_short", "Too_long", "%FF"],
+    parsing.timezone: ["", "x", "Europe/berlin%0A", "../../etc/passwd", "+10:00", "%00", "%FF"],
     parsing.usage_key: ["", "x", "Day", "day%0A", "%FF"],
     parsing.next_page: ["", "x", "/?page=", "/?page=0", "/?page=x", "/?page=" + "9" * 30, "%FF"],
 }

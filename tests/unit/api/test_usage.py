@@ -108,10 +108,33 @@ def test_members_see_their_own_project_only(
         assert refusal(nobody.get(path)) == (403, "forbidden")
 
 
+def test_parts_of_the_time_are_those_of_the_zone(alpha: Person, flavor: dict[str, Any]):
+    """In Melbourne, the 2nd begins at 13:00 UTC on the 1st."""
+    things.book(alpha, flavor, start=at(1, 12), end=at(1, 15))
+
+    def rows(by: str, zone: str = "") -> list[tuple[str, float]]:
+        found = usage(alpha, f"&by={by}{zone and '&timezone=' + zone}")
+        return [(row["day"], row["hours"]["booked"]) for row in found]
+
+    second, third = (things.moment(n).date().isoformat() for n in (1, 2))
+    assert rows("day") == [(second, 3)]
+    assert rows("day", "Australia/Melbourne") == [(second, 1), (third, 2)]
+    monday = things.moment(1).date()
+    monday -= monday.weekday() * datetime.timedelta(days=1)
+    assert rows("week") == [(monday.isoformat(), 3)]
+    assert rows("month") == [(things.moment(1).date().replace(day=1).isoformat(), 3)]
+
+
+def test_default_month_begins_at_midnight_of_the_zone(alpha: Person):
+    answer = things.made(alpha.get("usage?to=2100-03-01&timezone=Australia/Melbourne"))
+    assert answer["start"] == "2100-02-28T13:00:00+00:00"
+
+
 @pytest.mark.parametrize(
     ("query", "field"),
     [
-        ("by=month", "by"),
+        ("by=year", "by"),
+        ("timezone=Nowhere/Here", "timezone"),
         ("from=never", "from"),
         ("from=2100-01-02&to=2100-01-01", "to"),
         ("from=2100-01-01&to=2100-01-01", "to"),

@@ -59,6 +59,26 @@ def test_table_rounds_and_csv_does_not(api: Api, run: Run) -> None:
     ]
 
 
+def test_time_is_that_of_the_zone(
+    api: Api, run_json: Callable[..., Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    api.answers["GET /v2/usage"] = report(row(day="2026-11-30"), by="week")
+    (found,) = run_json(ShowUsage, "--by", "week", "--timezone", "Australia/Melbourne")
+    assert found["week"] == "2026-11-30"
+    assert api.seen[-1].query == {"by": "week", "timezone": "Australia/Melbourne"}
+    assert "are in UTC" not in capsys.readouterr().err
+    api.answers["GET /v2/usage"] = report(row(day="2026-12-01"), by="month")
+    (found,) = run_json(ShowUsage, "--by", "month", "--timezone", "+10:00")
+    assert (found["month"], api.seen[-1].query) == ("2026-12", {"by": "month"})
+    assert "are in UTC" in capsys.readouterr().err
+
+
+def test_table_has_the_number_of_refusals(api: Api, run: Run) -> None:
+    api.answers["GET /v2/usage"] = report(row(refusals={"too_long": 2, "slots_exhausted": 3}))
+    shown = run(ShowUsage)
+    assert " 5 " in shown and "too_long" not in shown
+
+
 def test_query(api: Api, run_json: Callable[..., Any]) -> None:
     api.answers["GET /v2/usage"] = report(row(flavor="gpu", flavor_id=FLAVOR.id), by="flavor")
     words = ["--by", "flavor", "--all-projects", "--flavor", FLAVOR.id]

@@ -10,6 +10,7 @@ from warre_blazar import policy, texts, times
 from warre_blazar.api import parsing, views
 from warre_blazar.api.controllers import base
 from warre_blazar.db.records.usage import UsageFilter
+from warre_blazar.domain.records.usage import first_day, midnight
 from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import exceptions
 from warre_blazar.policies import usage as policies
@@ -23,6 +24,7 @@ QUERY = {
     "from": parsing.moment,
     "to": parsing.moment,
     "by": parsing.usage_key,
+    "timezone": parsing.timezone,
 }
 
 
@@ -34,22 +36,23 @@ class UsageController(base.Controller):
         policy.authorize(base.context(), policies.GET)
         query = parsing.query(pecan.request, QUERY)
         now = timeutils.utcnow()
+        zone = query.get("timezone", datetime.UTC)
         wanted = UsageFilter(
-            window=_window(query, now),
+            window=_window(query, now, zone),
             project_id=base.listed_project(query, policies.GET_OTHER, texts.permissions.SEE_USAGE),
             user_id=query.get("user_id"),
             flavor_id=query.get("flavor_id"),
         )
         by = query.get("by")
-        sums = usage.report(wanted, by, now)
+        sums = usage.report(wanted, by, now, zone)
         names = usage.flavor_names(sums) if by == "flavor" else {}
         return views.usage(wanted, by, sums, names)
 
 
-def _window(query: dict[str, Any], now: datetime.datetime) -> Span:
+def _window(query: dict[str, Any], now: datetime.datetime, zone: datetime.tzinfo) -> Span:
     """The time that a query asks for: by default from the start of the month to the present."""
     end = query.get("to", now.replace(microsecond=0))
-    default = (end - times.SECOND).replace(day=1, hour=0, minute=0, second=0)
+    default = midnight(first_day(end - times.SECOND, "month", zone), zone)
     window = Span(query.get("from", default), end)
     if window.end <= window.start:
         raise exceptions.InvalidField("to", texts.expected.AFTER(other="from"))

@@ -9,7 +9,7 @@ import dataclasses
 import datetime
 import functools
 import itertools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple, Self
 
 from warre_blazar import times
@@ -261,13 +261,53 @@ def _common_seconds(one: Span, other: Span) -> int:
     return max(0, length // times.SECOND)
 
 
-def days(window: Span) -> Iterator[Span]:
-    """The parts of a span that are on one day in UTC each."""
-    start = window.start
+#: What a time can be divided into, by name: each function returns the first day of the part that a
+#: day is in. Weeks begin on Mondays.
+_FIRST_DAY: Mapping[str, Callable[[datetime.date], datetime.date]] = {
+    "day": lambda day: day,
+    "week": lambda day: day - day.weekday() * times.DAY,
+    "month": lambda day: day.replace(day=1),
+}
+#: Longer than each part, and shorter than two.
+_INTO_NEXT = {"day": times.DAY, "week": 7 * times.DAY, "month": 31 * times.DAY}
+#: The names of these parts.
+PARTS = tuple(_FIRST_DAY)
+
+
+def first_day(
+    moment: datetime.datetime, part: str = "day", zone: datetime.tzinfo = datetime.UTC
+) -> datetime.date:
+    """The first day of the day, week or month that a moment is in.
+
+    :param part: one of ``PARTS``.
+    :param zone: the time zone in which the parts begin at midnight.
+    """
+    local = moment.replace(tzinfo=datetime.UTC).astimezone(zone)
+    return _FIRST_DAY[part](local.date())
+
+
+def parts(
+    window: Span, part: str = "day", zone: datetime.tzinfo = datetime.UTC
+) -> Iterator[tuple[datetime.date, Span]]:
+    """The parts of a span that are in one day, week or month each, with the first days of these.
+
+    :param part: one of ``PARTS``.
+    :param zone: the time zone in which the parts begin at midnight.
+    """
+    first, start = first_day(window.start, part, zone), window.start
     while start < window.end:
-        midnight = start.replace(hour=0, minute=0, second=0, microsecond=0) + times.DAY
-        yield Span(start, min(midnight, window.end))
-        start = midnight
+        following = _FIRST_DAY[part](first + _INTO_NEXT[part])
+        end = min(midnight(following, zone), window.end)
+        if start < end:  # Some zones have left out a day.
+            yield first, Span(start, end)
+        first, start = following, end
+
+
+@functools.lru_cache(maxsize=10_000)
+def midnight(day: datetime.date, zone: datetime.tzinfo) -> datetime.datetime:
+    """When a day begins in a time zone."""
+    begins = datetime.datetime.combine(day, datetime.time(), zone)
+    return begins.astimezone(datetime.UTC).replace(tzinfo=None)
 
 
 _NOTHING = Amounts()

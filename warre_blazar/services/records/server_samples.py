@@ -74,10 +74,10 @@ def _write(
     is_next = last is not None and at - last <= interval
     idle.note(db, servers, at, without_gap=is_next)
     used = {
-        (each.reservation_id, part.start.date()): servers[each.reservation_id] * _seconds(part)
+        (each.reservation_id, day): servers[each.reservation_id] * _seconds(part)
         for each in running
         if servers[each.reservation_id]
-        for part in usage.days(Span(max(earliest, each.since), at))
+        for day, part in usage.parts(Span(max(earliest, each.since), at))
     }
     if used:
         server_samples.add(db, used, at)

@@ -1,8 +1,8 @@
-"""Adds up usage: of projects, users, flavors or days."""
+"""Adds up usage: of projects, users or flavors, or of days, weeks or months."""
 
 import collections
 import datetime
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from warre_blazar.db import flavors, session
@@ -10,14 +10,12 @@ from warre_blazar.db.records import refusals
 from warre_blazar.db.records import usage as stored
 from warre_blazar.db.records.refusals import Counted
 from warre_blazar.db.records.usage import UsageFilter, Used
-from warre_blazar.domain.records.usage import Life, Record, Sum, days
+from warre_blazar.domain.records.usage import PARTS, Life, Record, Sum, first_day, parts
 from warre_blazar.domain.timeline import Span
 from warre_blazar.services.records import refusals as own_refusals
 
-#: What usage can be added up by. None: everything in one sum.
-BY = ("project", "user", "flavor", "day")
-
-#: A key of a sum: the id of a project, user or flavor, or a day. None: all, or not known.
+#: A key of a sum: the id of a project, user or flavor, or the first day of a part of the time.
+#: None: all, or not known.
 _Key = str | datetime.date | None
 
 _KEYS: dict[str | None, Callable[[Any], str | None]] = {
@@ -27,10 +25,16 @@ _KEYS: dict[str | None, Callable[[Any], str | None]] = {
 }
 
 
-def report(wanted: UsageFilter, by: str | None, now: datetime.datetime) -> dict[_Key, Sum]:
+def report(
+    wanted: UsageFilter,
+    by: str | None,
+    now: datetime.datetime,
+    zone: datetime.tzinfo = datetime.UTC,
+) -> dict[_Key, Sum]:
     """The usage within a time, by key.
 
-    :param by: one of ``BY``, or None.
+    :param by: one of ``fields.usage.KEYS``, or None.
+    :param zone: the time zone of days, weeks and months.
     """
     asked = refusals.RefusalFilter(
         project_id=wanted.project_id,
@@ -46,40 +50,33 @@ def report(wanted: UsageFilter, by: str | None, now: datetime.datetime) -> dict[
     if by is None:
         sums[None] = Sum()
     for item in found:
-        _add(sums, item, wanted.window, by, now)
+        record = Record(Life.of(item.reservation, item.log), item.used, now)
+        extent = record.extent
+        if extent is None or not extent.overlaps(wanted.window):
+            continue
+        within = Span(max(wanted.window.start, extent.start), min(wanted.window.end, extent.end))
+        for key, part in _parts(item, within, by, zone):
+            total = record.over(part)
+            if any(total):
+                sums[key].add(total, item.reservation.shape.request.amounts)
     for each in refused:
-        sums[_key_of_refusal(each, by)].refusals[each.code] += each.number
+        sums[_key_of_refusal(each, by, zone)].refusals[each.code] += each.number
     return sums
 
 
-def _add(
-    sums: dict[_Key, Sum], item: Used, window: Span, by: str | None, now: datetime.datetime
-) -> None:
-    record = Record(Life.of(item.reservation, item.log), item.used, now)
-    extent = record.extent
-    if extent is None or not extent.overlaps(window):
-        return
-    amounts = item.reservation.shape.request.amounts
-    for key, part in _parts(item, window, extent, by):
-        total = record.over(part)
-        if any(total):
-            sums[key].add(total, amounts)
-
-
-def _parts(item: Used, window: Span, extent: Span, by: str | None) -> Iterator[tuple[_Key, Span]]:
+def _parts(
+    item: Used, within: Span, by: str | None, zone: datetime.tzinfo
+) -> Iterable[tuple[_Key, Span]]:
     """The keys of sums to which a reservation adds, each with the time that it adds."""
-    common = Span(max(window.start, extent.start), min(window.end, extent.end))
-    if by == "day":
-        for part in days(common):
-            yield part.start.date(), part
-    else:
-        yield (None if by is None else _KEYS[by](item.reservation)), common
+    if by in PARTS:
+        return parts(within, by, zone)
+    return [(None if by is None else _KEYS[by](item.reservation), within)]
 
 
-def _key_of_refusal(each: Counted, by: str | None) -> _Key:
+def _key_of_refusal(each: Counted, by: str | None, zone: datetime.tzinfo) -> _Key:
     if by is None:
         return None
-    return each.at.date() if by == "day" else _KEYS[by](each)
+    return first_day(each.at, by, zone) if by in PARTS else _KEYS[by](each)
 
 
 def flavor_names(sums: dict[_Key, Sum]) -> dict[str, str]:

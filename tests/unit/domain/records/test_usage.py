@@ -4,6 +4,7 @@ import collections
 import datetime
 import itertools
 import random
+import zoneinfo
 
 import pytest
 
@@ -165,11 +166,32 @@ def test_case(case: str):
 
 def test_days_of_a_span():
     start, end = datetime.datetime(2100, 1, 1, 12), datetime.datetime(2100, 1, 3)
-    assert list(usage.days(Span(start, end))) == [
-        Span(start, datetime.datetime(2100, 1, 2)),
-        Span(datetime.datetime(2100, 1, 2), end),
+    assert list(usage.parts(Span(start, end))) == [
+        (datetime.date(2100, 1, 1), Span(start, datetime.datetime(2100, 1, 2))),
+        (datetime.date(2100, 1, 2), Span(datetime.datetime(2100, 1, 2), end)),
     ]
-    assert list(usage.days(Span(end, end))) == []
+    assert list(usage.parts(Span(end, end))) == []
+
+
+@pytest.mark.parametrize("name", ["Australia/Melbourne", "America/Sao_Paulo", "Pacific/Apia"])
+@pytest.mark.parametrize("part", usage.PARTS)
+def test_parts_in_a_zone_begin_at_its_midnight(part: str, name: str):
+    """Sao Paulo has put its clocks forward at midnight, and Apia has left out a day."""
+    zone = zoneinfo.ZoneInfo(name)
+    window = Span(datetime.datetime(2011, 9, 30, 13, 7), datetime.datetime(2012, 3, 5, 2))
+    found = list(usage.parts(window, part, zone))
+    spans = [span for _, span in found]
+    assert (spans[0].start, spans[-1].end) == (window.start, window.end)
+    assert all(one.end == other.start for one, other in itertools.pairwise(spans))
+    for moment in (window.start + n * datetime.timedelta(minutes=30) for n in range(7400)):
+        ((first, _),) = [each for each in found if each[1].start <= moment < each[1].end]
+        local = moment.replace(tzinfo=datetime.UTC).astimezone(zone).date()
+        if part == "day":
+            assert first == local
+        elif part == "month":
+            assert first == local.replace(day=1)
+        else:
+            assert first.weekday() == 0 and 0 <= (local - first).days < 7
 
 
 def test_sum_has_hours_of_each_resource_class():

@@ -3,6 +3,7 @@
 from typing import Any
 
 from django import forms
+from django.utils import timezone
 from django.utils.translation import gettext_lazy
 
 from warre_blazar.dashboard import forms as fields
@@ -18,6 +19,8 @@ class UsageForm(fields.BaseForm):
             ("project", gettext_lazy("project")),
             ("flavor", gettext_lazy("flavor")),
             ("user", gettext_lazy("user")),
+            ("week", gettext_lazy("week")),
+            ("month", gettext_lazy("month")),
         ],
     )
     since = fields.DayField(label=gettext_lazy("From"))
@@ -52,6 +55,7 @@ class AllUsagePage(pages.PageView):
             )
             return context
         span: dict[str, Any] = {"since": since, "until": until, "all_projects": True}
+        span["timezone"] = timezone.get_current_timezone_name()
         report = self.api.usage.get(by=wanted["by"], **span)
         known = {"project": names.projects, "user": names.users}.get(wanted["by"])
         labels = known(self.request) if known else {}

@@ -3,6 +3,7 @@
 import math
 from typing import Any
 
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -18,7 +19,10 @@ class LimitsAndUsagePage(pages.PageView):
     title = gettext_lazy("Limits and Usage")
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        by_day, by_flavor, by_user = (self.api.usage.get(by=by) for by in ("day", "flavor", "user"))
+        zone = timezone.get_current_timezone_name()
+        by_day, by_flavor, by_user = (
+            self.api.usage.get(by=by, timezone=zone) for by in ("day", "flavor", "user")
+        )
         users = {self.request.user.id: self.request.user.username}
         return super().get_context_data(
             bars=_bars(self.api.limits.get()),
