@@ -193,3 +193,22 @@ def test_only_a_later_time_can_be_waited_for_if_the_flavor_is_closed_then(
 def test_my_reservations_lead_to_waits_and_series(member: Visitor) -> None:
     page = member.sees("/project/flavor_reservations/")
     assert f'href="{WAITS}"' in page and 'href="/project/reservation_series/"' in page
+
+
+@pytest.mark.parametrize(
+    ("of_user", "said"),
+    [
+        ({"enabled": True, "sends": True, "address": "a@example.org"}, "you get a message, and it"),
+        ({"enabled": False, "sends": True}, "Your messages are off"),
+        ({"enabled": True, "sends": False}, "This cloud sends no messages"),
+        ({"enabled": True, "sends": True, "address": None}, "No email address of yours"),
+    ],
+)
+def test_message_is_promised_only_if_one_will_come(
+    member: Visitor, api: Api, of_user: dict[str, Any], said: str
+) -> None:
+    api.answers |= {
+        f"GET {LINE}": Answer(200, wait(mode="tell")),
+        "GET /v2/messages": Answer(200, of_user),
+    }
+    assert said in member.sees(f"/project/reservation_waits/{wait()['id']}/")

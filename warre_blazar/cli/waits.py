@@ -63,12 +63,9 @@ class _Waits(base.Command):
     def _message(self, wait: Wait) -> str:
         """Return a sentence that says whether there will be a message about a wait."""
         try:
-            of_user = self.v2.messages.get()
+            code = self.v2.messages.get().why_none(wait.contact)
         except (errors.ClientError, ksa.ClientException):  # The wait is there nevertheless.
             return "You get a message."
-        has_none = of_user.document.get("address", "") is None and not wait.contact
-        code = "off" if not of_user.enabled else "no_address" if has_none else ""
-        code = code if of_user.sends else "not_sent"
         if not code:
             return "You get a message."
         fields = command_names.Fields(self.app, id=wait.id)

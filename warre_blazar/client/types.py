@@ -484,6 +484,19 @@ class Host:
 class Messages(Value, others.MessagesFields):
     """Whether the user gets messages about the reservations that the user has booked."""
 
+    def why_none(self, contact: str | None) -> str:
+        """Return why no message will come, or "" if one will come, as far as that is known.
+
+        :param contact: the address of the reservation or wait. None: the user's own.
+        :returns: ``not_sent`` (by the site), ``off`` (by the user), ``no_address`` or "".
+        """
+        if self.sends is False:
+            return "not_sent"
+        if not self.enabled:
+            return "off"
+        is_unknown = self.document.get("address", "") is None and not contact
+        return "no_address" if is_unknown else ""
+
 
 class Limits(Value, others.LimitsFields):
     """A project's limits, and how much of them the project uses. -1 means unlimited."""

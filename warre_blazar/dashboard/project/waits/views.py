@@ -25,6 +25,15 @@ _STATES = {
     "CANCELED": gettext_lazy("canceled"),
     "REFUSED": gettext_lazy("refused"),
 }
+#: What is said if no message will come.
+_NO_MESSAGE = {
+    "not_sent": gettext_lazy("This cloud sends no messages, so look here whether there is room."),
+    "off": gettext_lazy("Your messages are off, so you get none. Turn them on in My Reservations."),
+    "no_address": gettext_lazy(
+        "No email address of yours is known, so you get no message: look here whether there is "
+        "room."
+    ),
+}
 
 
 class WaitsPage(pages.PageView):
@@ -89,11 +98,14 @@ class WaitPage(pages.PageView):
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         found = self.api.waits.get(kwargs["ref"])
         waiting = found.status == "WAITING"
+        tells = waiting and found.mode == "tell"
+        why_none = self.api.messages.get().why_none(found.contact) if tells else ""
         return super().get_context_data(
             it=found,
             goal=goal(found),
             state=_STATES.get(found.status, found.status),
             waiting=waiting,
+            no_message=_NO_MESSAGE.get(why_none, ""),
             may_cancel=waiting and self.may("warre:wait:delete"),
             **kwargs,
         )
