@@ -12,7 +12,7 @@ from tests.dashboard.conftest import Visitor
 from tests.fakes.service import Answer
 from tests.unit.cli.fake_api import FLAVOR, Api, error, flavor, foreseen, reservation
 from warre_blazar import texts
-from warre_blazar.api import views
+from warre_blazar.api import slot_views
 from warre_blazar.domain.slots.offers import FlavorOffer, NotOffered
 from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import exceptions
@@ -34,11 +34,11 @@ def days(count: int) -> list[Span]:
 def available(*free: int, flavors: int = 1) -> Answer:
     parts = list(zip(days(len(free)), free, strict=True))
     named = [dataclasses.replace(FLAVOR, name=f"gpu.{number:03}") for number in range(flavors)]
-    return Answer(200, views.availability([FreeInstances(each, parts) for each in named]))
+    return Answer(200, slot_views.availability([FreeInstances(each, parts) for each in named]))
 
 
 def found(*offers: FlavorOffer) -> Answer:
-    return Answer(200, views.offers(Found(offers, len(offers), ())))
+    return Answer(200, slot_views.offers(Found(offers, len(offers), ())))
 
 
 def offer() -> FlavorOffer:
@@ -68,8 +68,8 @@ def test_calendar_has_numbers_and_words_for_each_cell(member: Visitor) -> None:
 def test_page_says_why_a_flavor_is_never_free(member: Visitor, api: Api, can_wait: bool) -> None:
     start = TODAY.replace(tzinfo=None) if can_wait else None
     missing = NotOffered(FLAVOR, exceptions.NoHostMatches(1, 0), None, None, start)
-    api.answers["GET /v2/availability"] = Answer(200, views.availability([], [missing]))
-    api.answers["GET /v2/offers"] = Answer(200, views.offers(Found([], 0, [missing])))
+    api.answers["GET /v2/availability"] = Answer(200, slot_views.availability([], [missing]))
+    api.answers["GET /v2/offers"] = Answer(200, slot_views.offers(Found([], 0, [missing])))
     page = member.sees(FIND)
     assert page.count(texts.BRIEF["no_host_matches"].sentence({})) == 2
     assert ("Wait for it" in page) == ("Wait until something is free" in page) == can_wait

@@ -11,7 +11,7 @@ import pytest
 from tests.dashboard.conftest import Visitor
 from tests.fakes.service import Answer
 from tests.unit.cli.fake_api import FLAVOR, Api, error, flavor, foreseen, listing, reservation, wait
-from warre_blazar.api import views
+from warre_blazar.api import slot_views
 from warre_blazar.domain.slots.offers import NotOffered
 from warre_blazar.errors import exceptions
 from warre_blazar.services.slots.offers import Found
@@ -130,7 +130,7 @@ def _found(
 ) -> None:
     missing = NotOffered(FLAVOR, why, None, None, wait_start)
     api.answers["GET /v2/availability"] = Answer(200, {"results": []})
-    api.answers["GET /v2/offers"] = Answer(200, views.offers(Found((), 0, (missing,))))
+    api.answers["GET /v2/offers"] = Answer(200, slot_views.offers(Found((), 0, (missing,))))
 
 
 def test_what_is_not_free_can_be_waited_for(member: Visitor, api: Api) -> None:
