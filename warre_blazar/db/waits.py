@@ -14,7 +14,7 @@ from warre_blazar.db import session
 from warre_blazar.db.tables import bookings, compute_hosts, flavors, host_generations, leases, waits
 from warre_blazar.db.tables import maintenance_windows as windows
 from warre_blazar.domain.booking.labels import Labels
-from warre_blazar.domain.booking.offered import Offers
+from warre_blazar.domain.booking.offered import KeptOffers
 from warre_blazar.domain.timeline import Claim, Span
 from warre_blazar.domain.waits import OPEN, SERVED, Mode, Wait, WaitState
 from warre_blazar.errors import exceptions
@@ -107,7 +107,7 @@ def is_any_offered(since: Any) -> sa.ColumnElement[bool]:
 
 def offered(
     db: Session, flavor_ids: Collection[str], project_id: str | None, now: datetime.datetime
-) -> dict[str, Offers]:
+) -> dict[str, KeptOffers]:
     """What others than a project were told to be free of flavors, and haven't booked yet.
 
     :param project_id: None: nobody is concerned, so the result is empty.
@@ -131,7 +131,7 @@ def offered(
     for wait in _read(db, query):
         by_flavor[wait.found_flavor_id or ""].append(wait)
     return {
-        key: Offers(
+        key: KeptOffers(
             [Claim(each.found, each.instance_count) for each in told if each.found],
             max(each.ended_at for each in told if each.ended_at) + times.TOLD_FIRST_FOR,
         )

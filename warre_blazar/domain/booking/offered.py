@@ -14,7 +14,7 @@ from warre_blazar.errors import exceptions
 
 
 @dataclasses.dataclass(frozen=True)
-class Offers:
+class KeptOffers:
     """What other projects were told to be free of a flavor a few minutes ago."""
 
     claims: Sequence[Claim]
@@ -38,7 +38,7 @@ class Offers:
 class RoomBesideOffers(Constraint):
     """A booking at the time of an offer leaves enough room for all that is offered."""
 
-    def __init__(self, offers: Offers, room: Sequence[Constraint]) -> None:
+    def __init__(self, offers: KeptOffers, room: Sequence[Constraint]) -> None:
         """
         :param room: the slots and hosts of the flavor. They must be able to answer for so many more
             instances.

@@ -10,7 +10,7 @@ from warre_blazar import texts, times
 from warre_blazar.domain import timeline
 from warre_blazar.domain.booking import constraints, verdict
 from warre_blazar.domain.booking.constraints import Case, Constraint, QuotaLimit, Search, Times
-from warre_blazar.domain.booking.offered import Offers, RoomBesideOffers
+from warre_blazar.domain.booking.offered import KeptOffers, RoomBesideOffers
 from warre_blazar.domain.booking.quota import Amount
 from warre_blazar.domain.booking.reservation import Reservation
 from warre_blazar.domain.flavors.devices import NO_DEVICES, Rules
@@ -106,7 +106,7 @@ class Supply:
     #: The ids of the reservable hosts about whose providers nothing is stored.
     unread: Collection[str] = ()
     #: What is kept for others who have waited, by the flavor's id.
-    offers: Mapping[str, Offers] = dataclasses.field(default_factory=dict)
+    offers: Mapping[str, KeptOffers] = dataclasses.field(default_factory=dict)
 
     def matching(self, shape: Shape, project_id: str | None) -> HostGroup:
         """The hosts that match a shape, for a project; None: for any project.

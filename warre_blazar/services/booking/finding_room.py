@@ -11,7 +11,7 @@ from warre_blazar.db.hosts import allocations
 from warre_blazar.domain import timeline
 from warre_blazar.domain.booking import constraints
 from warre_blazar.domain.booking.booking_rules import BookingConditions
-from warre_blazar.domain.booking.offered import Offers
+from warre_blazar.domain.booking.offered import KeptOffers
 from warre_blazar.domain.booking.reservation import Reservation
 from warre_blazar.domain.flavors.flavor import Flavor, Shape
 from warre_blazar.domain.hosts import placing
@@ -112,7 +112,7 @@ class Room:
         conditions: BookingConditions,
         present: PresentPlace | None = None,
         *,
-        offers: Offers | None = None,
+        offers: KeptOffers | None = None,
     ) -> None:
         """
         :param present: the reservation that is to change; None for a new booking.

@@ -10,7 +10,7 @@ from warre_blazar.db.booking import booking_terms
 from warre_blazar.db.hosts import allocations, kept_hosts, reservable_hosts
 from warre_blazar.domain.booking import constraints
 from warre_blazar.domain.booking.constraints import Constraint
-from warre_blazar.domain.booking.offered import Offers
+from warre_blazar.domain.booking.offered import KeptOffers
 from warre_blazar.domain.flavors import capacity
 from warre_blazar.domain.flavors.flavor import Flavor, Shape
 from warre_blazar.domain.hosts.bookable_host import BookableHost
@@ -122,7 +122,7 @@ def _everything(db: Session, question: Question) -> kept_hosts.BookedHosts:
     )
 
 
-def _offers(db: Session, offered: Sequence[Flavor], question: Question) -> Mapping[str, Offers]:
+def _offers(db: Session, offered: Sequence[Flavor], question: Question) -> Mapping[str, KeptOffers]:
     """What is kept for others who have waited."""
     ids = [flavor.id for flavor in offered]
     return waits.offered(db, ids, question.project_id, question.now)

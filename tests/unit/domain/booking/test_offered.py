@@ -8,7 +8,7 @@ import pytest
 
 from warre_blazar.domain.booking import verdict
 from warre_blazar.domain.booking.constraints import Limit, Search
-from warre_blazar.domain.booking.offered import Offers, RoomBesideOffers
+from warre_blazar.domain.booking.offered import KeptOffers, RoomBesideOffers
 from warre_blazar.domain.taken import TakenOverTime
 from warre_blazar.domain.timeline import Claim, Span
 from warre_blazar.errors import exceptions
@@ -35,7 +35,7 @@ def test_booking_is_allowed_if_what_is_offered_fits_beside_it(seed: int):
     chance = random.Random(seed)
     taken, offered = TakenOverTime(claims(chance)), claims(chance)
     slots = Limit(SLOTS, taken, lambda _taken, asked: exceptions.SlotsExhausted(asked, 0, SLOTS))
-    offers = Offers(offered, START)
+    offers = KeptOffers(offered, START)
     rule = RoomBesideOffers(offers, [slots])
     most = TakenOverTime(offered).peak(DAY)
     for count in range(1, SLOTS + 1):
