@@ -467,3 +467,13 @@ def test_name_that_a_body_may_have_is_found_in_paths_and_filters(
     booked = things.book(alpha, flavor, name=name)
     listed = alpha.get(f"reservations?name={quoted}&flavor_id={flavor['id']}").json["results"]
     assert [each["id"] for each in listed] == [booked["id"]]
+
+
+@pytest.mark.parametrize("query", ["", "?dry_run=true"])
+def test_longest_time_is_refused_by_the_rules(admin: Person, alpha: Person, query: str):
+    """The refusal says whether a wait would help, although no calendar is so long."""
+    wanted = things.booking(things.add_flavor(admin), end="8999-12-31T23:59:00+00:00")
+    answer = alpha.post(f"reservations{query}", wanted)
+    assert answer.status_int == (200 if query else 400), answer
+    refused = answer.json["refusals"][0] if query else answer.json
+    assert refused["code"] == "too_long"

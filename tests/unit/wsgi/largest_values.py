@@ -32,7 +32,7 @@ from tests.unit.wsgi import sending
 from tests.unit.wsgi.whole import WholeSite
 from warre_blazar.api import openapi, parsing
 from warre_blazar.domain.hosts.providers import Inventory, Provider
-from warre_blazar.domain.series import recurrence
+from warre_blazar.domain.series import rules
 from warre_blazar.services.waits.serving import WaitServer
 from warre_blazar.site_rules import conditions, wait_permits
 from warre_blazar.wsgi import lease_bodies
@@ -92,9 +92,9 @@ class Request:
 
 def largest(name: str, schema: dict[str, Any]) -> list[Any]:
     """The values of a field that ask for the most."""
-    types = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
     if "enum" in schema:
         return [word for word in schema["enum"] if word is not None]
+    types = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
     if name == "extra_specs":
         return _SPECS
     if name == "rrule":
@@ -119,15 +119,15 @@ def _texts(schema: dict[str, Any]) -> list[str]:
 
 
 def _rules() -> list[str]:
-    parts = {part: _RULE[part] for part in recurrence._PARTS if part != "FREQ"}
+    parts = {part: _RULE[part] for part in sorted(rules.PARTS) if part != "FREQ"}
     until = f"UNTIL={parts.pop('UNTIL')}"
-    rules = [
+    found = [
         f"FREQ={frequency};{end}"
-        for frequency in recurrence._FREQUENCIES
+        for frequency in rules.FREQUENCIES
         for end in (until, *(f"{part}={value};{until}" for part, value in parts.items()))
     ]
     minutes = ",".join(map(str, range(60)))
-    return [*rules, f"FREQ=DAILY;BYMINUTE={minutes};COUNT=60", "FREQ=DAILY;COUNT=60"]
+    return [*found, f"FREQ=DAILY;BYMINUTE={minutes};COUNT=60", "FREQ=DAILY;COUNT=60"]
 
 
 def bodies(

@@ -22,7 +22,7 @@ _VALUES: tuple[Any, ...] = (
 )  # fmt: skip
 _KEYS = (
     *("name", "id", "start", "end", "project_id", "user_id", "flavor_id", "note", "status", "x"),
-    *("contact", "timezone"),
+    *("contact", "timezone", "webhook"),
     *("", "__class__", "self", "values", "amount", "instance_count", "slots", "flavor_ids"),
     *("reservations", "events", "trust_id", "extra_specs", "x" * 300, "\x00", "\U0001f600"),
 )

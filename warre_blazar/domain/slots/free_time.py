@@ -428,6 +428,8 @@ class FreeTime:
         question, shape = self._question, self._shape
         length = wanted.end - wanted.start
         ahead = min(times.WAIT_LENGTH, datetime.datetime.max - wanted.start)
+        if length > ahead:
+            return None  # A wait would be over before its first start.
         window = Span(wanted.start, wanted.start + ahead)
         case = dataclasses.replace(question.case(self._flavor), until=window.end - length)
         quota = [dataclasses.replace(self._quota, used=Amount())] if self._quota else []
