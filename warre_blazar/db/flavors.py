@@ -45,6 +45,8 @@ def shape_of(columns: Mapping[str, Any] | sa.RowMapping) -> Shape:
 
 #: The attributes of a flavor that are columns of the same name.
 _PLAIN = [field.name for field in dataclasses.fields(Flavor) if field.name in flavors.c]
+#: The columns that no rule reads.
+_TEXTS = [column.name for column in flavors.c if column.info == TEXT]
 
 
 def of_row(row: sa.RowMapping) -> Flavor:
@@ -54,7 +56,7 @@ def of_row(row: sa.RowMapping) -> Flavor:
         shape=shape_of(row),
         start=row["start_date"],
         end=row["end_date"],
-        texts={column.name: row[column.name] for column in flavors.c if column.info == TEXT},
+        texts={name: row[name] for name in _TEXTS},
     )
 
 
@@ -94,12 +96,18 @@ def find(
 
     :param everything: whether to also find private flavors to which the project has no access.
     """
-    conditions = named(ref)
-    if not everything:
-        conditions.append(accessible_to(project_id))
-    query = sa.select(flavors).where(*conditions).order_by(flavors.c.id)
-    candidates = [of_row(row) for row in db.execute(query).mappings()]
+    rows = db.execute(_FOUND[everything], {"ref": ref, "project_id": project_id}).mappings()
+    candidates = [of_row(row) for row in rows]
     return [flavor for flavor in candidates if flavor.id == ref] or candidates
+
+
+def _found(*more: sa.ColumnElement[bool]) -> sa.Select[Any]:
+    conditions = (*named(sa.bindparam("ref")), *more)
+    return sa.select(flavors).where(*conditions).order_by(flavors.c.id)
+
+
+#: The queries of ``find``, by ``everything``.
+_FOUND = {True: _found(), False: _found(accessible_to(sa.bindparam("project_id")))}
 
 
 def bookable(db: Session, refs: Collection[str], project_id: str) -> set[str]:

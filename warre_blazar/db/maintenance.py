@@ -213,16 +213,19 @@ def closes(
 
 def closing(db: Session, flavor_id: str, during: Span) -> list[Span]:
     """The times of the windows that overlap a span and close a flavor."""
-    query = (
-        sa.select(maintenance_windows.c.start_date, maintenance_windows.c.end_date)
-        .join(window_flavors, window_flavors.c.window_id == maintenance_windows.c.id)
-        .where(
-            window_flavors.c.flavor_id == flavor_id,
-            maintenance_windows.c.start_date < during.end,
-            maintenance_windows.c.end_date > during.start,
-        )
+    values = {"flavor_id": flavor_id, "start": during.start, "end": during.end}
+    return [Span(start, end) for start, end in db.execute(_CLOSING, values)]
+
+
+_CLOSING = (
+    sa.select(maintenance_windows.c.start_date, maintenance_windows.c.end_date)
+    .join(window_flavors, window_flavors.c.window_id == maintenance_windows.c.id)
+    .where(
+        window_flavors.c.flavor_id == sa.bindparam("flavor_id"),
+        maintenance_windows.c.start_date < sa.bindparam("end"),
+        maintenance_windows.c.end_date > sa.bindparam("start"),
     )
-    return [Span(start, end) for start, end in db.execute(query)]
+)
 
 
 def closing_each(db: Session, during: Span) -> dict[str, list[Span]]:

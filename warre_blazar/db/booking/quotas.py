@@ -1,5 +1,6 @@
 """Reads how much of its quota a project uses."""
 
+import functools
 from collections.abc import Collection
 from typing import Any
 
@@ -29,10 +30,16 @@ def usage(
 
     :param excluded: the ids of reservations in Blazar's table that aren't counted.
     """
-    query = _usage(types).where(leases.c.project_id == project_id)
+    query = _usage_of_project(frozenset(types))
     if excluded:
         query = query.where(reservations.c.id.not_in(excluded))
-    return amount(*db.execute(query).one())
+    return amount(*db.execute(query, {"project_id": project_id}).one())
+
+
+@functools.cache
+def _usage_of_project(types: frozenset[str]) -> sa.Select[Any]:
+    """The query of ``usage``. To build it takes longer than to read its row."""
+    return _usage(types).where(leases.c.project_id == sa.bindparam("project_id"))
 
 
 def usage_by_project(db: Session, types: Collection[str]) -> dict[str, Amount]:

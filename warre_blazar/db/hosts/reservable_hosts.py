@@ -68,10 +68,8 @@ class Version(NamedTuple):
 
 def versions(db: Session) -> dict[str, Version]:
     """The versions of all hosts, by host id."""
-    query = sa.select(compute_hosts.c.id, _GENERATION, sa.case((_IS_OPEN, 1), else_=0)).select_from(
-        compute_hosts.outerjoin(host_generations, host_generations.c.host_id == compute_hosts.c.id)
-    )
-    return {i: Version(generation, bool(is_open)) for i, generation, is_open in db.execute(query)}
+    rows = db.execute(_VERSIONS)
+    return {i: Version(generation, bool(is_open)) for i, generation, is_open in rows}
 
 
 def _read(
@@ -185,6 +183,10 @@ _IS_OPEN = sa.and_(
 
 #: A host that was never claimed has no row.
 _GENERATION = sa.func.coalesce(host_generations.c.generation, 0).label("generation")
+
+_VERSIONS = sa.select(compute_hosts.c.id, _GENERATION, sa.case((_IS_OPEN, 1), else_=0)).select_from(
+    compute_hosts.outerjoin(host_generations, host_generations.c.host_id == compute_hosts.c.id)
+)
 
 
 def _hosts(of: sa.ColumnElement[bool]) -> sa.Select[Any]:
