@@ -2,14 +2,11 @@
 
 import contextlib
 import datetime
-import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 from wsgiref import simple_server
-
-from devcloud_lib import programs
 
 from tests.unit.api.site import Site
 
@@ -61,10 +58,3 @@ class ServedSite(Site):
         self.set_time(now)
         self.execute()
         self.run_events()
-
-
-def program(name: str) -> str:
-    """The path of a program of the environment."""
-    if programs.VARIABLE not in os.environ:
-        raise RuntimeError("run these tests by 'tools/test programs', which makes what they need")
-    return str(Path(os.environ[programs.VARIABLE]) / "bin" / name)

@@ -13,8 +13,9 @@ from typing import Any
 
 import pytest
 import yaml
+from devcloud_lib.programs import program
 
-from tests.programs.served import REPOSITORY, ServedSite, program
+from tests.programs.served import REPOSITORY, ServedSite
 from tests.unit.api import identity, things
 from tests.unit.api.people import Person
 from tests.unit.api.things import at, moment

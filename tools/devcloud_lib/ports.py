@@ -17,6 +17,7 @@ BESIDE = {
     "dashboard": 2000,
     "torture": 2500,
     "tempest": 3000,
+    "programs": 250,
 }
 
 
