@@ -19,6 +19,7 @@ from warre_blazar.client import types
 from warre_blazar.domain.booking import verdict
 from warre_blazar.errors import exceptions
 from warre_blazar.texts import (
+    bodies,
     commands,
     expected,
     extra_specs,
@@ -32,7 +33,7 @@ from warre_blazar.texts.entries import Entry, places
 ROOT = pathlib.Path(warre_blazar.__file__).parent
 PAGES = {
     page.__name__.rpartition(".")[2]: page
-    for page in (expected, extra_specs, refusals, permissions, services, warnings)
+    for page in (expected, extra_specs, refusals, permissions, bodies, services, warnings)
 }
 #: The pages whose entries aren't errors, and how clients find these.
 OTHERS = {"warnings": texts.WARNINGS}

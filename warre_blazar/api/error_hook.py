@@ -76,12 +76,12 @@ def as_warre(error: Exception) -> exceptions.WarreError:
     if isinstance(error, UnicodeDecodeError):
         return exceptions.InvalidField("query", texts.expected.UTF8())
     if isinstance(error, RecursionError):
-        return exceptions.Refused(texts.refusals.NESTED_TOO_DEEPLY())
+        return exceptions.Refused(texts.bodies.NESTED_TOO_DEEPLY())
     if isinstance(error, LookupError) and "encoding" in str(error):
         return exceptions.InvalidField("Content-Type", texts.expected.CHARACTER_SET())
     if isinstance(error, webob.exc.HTTPBadRequest):
         # Pecan raises this only for text that it can't decode.
-        return exceptions.Refused(texts.refusals.MALFORMED_JSON())
+        return exceptions.Refused(texts.bodies.MALFORMED_JSON())
     if isinstance(error, webob.exc.HTTPException):
         return exceptions.Relayed(
             {

@@ -85,15 +85,15 @@ def json_object(raw: bytes) -> dict[str, Any]:
     :raises Refused: the body or the object is empty, or the body isn't JSON.
     """
     if not raw.strip():
-        raise exceptions.Refused(texts.refusals.EMPTY_BODY())
+        raise exceptions.Refused(texts.bodies.EMPTY_BODY())
     try:
         document = json.loads(raw.decode("utf-8"), parse_constant=_no_constant)
     except (ValueError, RecursionError):
-        raise exceptions.Refused(texts.refusals.MALFORMED_JSON()) from None
+        raise exceptions.Refused(texts.bodies.MALFORMED_JSON()) from None
     if not isinstance(document, dict):
         raise exceptions.InvalidField("body", texts.expected.JSON_OBJECT())
     if not document:
-        raise exceptions.Refused(texts.refusals.EMPTY_BODY())
+        raise exceptions.Refused(texts.bodies.EMPTY_BODY())
     return document
 
 

@@ -236,3 +236,19 @@ audits = sa.Table(
     sa.Column("finished_at", sa.DateTime, nullable=False),
     sa.Column("report", long_text(), nullable=False),
 )
+
+# The keys with which clients mark requests that create something, so that a repeated request
+# creates nothing again. A row is deleted after a day.
+idempotency_keys = sa.Table(
+    "warre_idempotency_keys",
+    metadata,
+    # A digest of the user's id and the key.
+    sa.Column("id", sa.String(64), primary_key=True),
+    # A digest of the request.
+    sa.Column("request", sa.String(64), nullable=False),
+    # The id for the item that the request creates. For a reservation it is the lease's id.
+    sa.Column("item_id", sa.String(36), nullable=False),
+    sa.Column("created_at", sa.DateTime, nullable=False),
+)
+
+sa.Index("ix_warre_idempotency_keys_created", idempotency_keys.c.created_at)

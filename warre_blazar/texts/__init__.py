@@ -17,6 +17,7 @@ from types import ModuleType
 from typing import Any
 
 from warre_blazar.texts import (
+    bodies,
     commands,
     expected,
     extra_specs,
@@ -37,6 +38,7 @@ __all__ = [
     "NotValid",
     "Reader",
     "Said",
+    "bodies",
     "commands",
     "expected",
     "extra_specs",
@@ -60,7 +62,7 @@ def _of(*pages: ModuleType) -> dict[Key, Entry]:
 
 
 #: The entries of errors, and of what stands within them.
-ERRORS: Mapping[Key, Entry] = _of(expected, extra_specs, refusals, permissions, services)
+ERRORS: Mapping[Key, Entry] = _of(expected, extra_specs, refusals, permissions, bodies, services)
 #: By the codes that say why something can't be booked, an entry with the brief clause alone.
 BRIEF: Mapping[str, Entry] = {
     entry.code: Entry(entry.code, entry.brief) for entry in ERRORS.values() if entry.brief

@@ -27,7 +27,7 @@ def check(content_type: str, body: bytes) -> None:
     try:
         document = json.loads(body.decode())
     except (ValueError, RecursionError):
-        raise exceptions.Refused(texts.refusals.MALFORMED_JSON()) from None
+        raise exceptions.Refused(texts.bodies.MALFORMED_JSON()) from None
     if not _is_shallow(document):
         raise exceptions.InvalidField("body", texts.expected.LEVELS(levels=_MAX_LEVELS))
 

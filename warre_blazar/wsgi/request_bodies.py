@@ -45,7 +45,7 @@ def read(environ: Environ, limit: int) -> bytes:
             raise _too_large(limit)
         body = _read(_pieces(environ, length), limit)
         if len(body) < length:
-            raise exceptions.Refused(texts.refusals.INCOMPLETE_BODY(sent=len(body), length=length))
+            raise exceptions.Refused(texts.bodies.INCOMPLETE_BODY(sent=len(body), length=length))
     elif environ.get("wsgi.input_terminated"):
         body = _read(_pieces(environ, limit + 1 + _DROPPED), limit)
     else:
@@ -67,7 +67,7 @@ def _length(environ: Environ) -> int | None:
     if not text:
         return None
     if not (text.isascii() and text.isdigit()):
-        raise exceptions.Refused(texts.refusals.NO_LENGTH())
+        raise exceptions.Refused(texts.bodies.NO_LENGTH())
     return int(text)
 
 
@@ -104,7 +104,7 @@ def _chunks(environ: Environ) -> Callable[[], bytes]:
         # This module exists only inside uWSGI.
         import uwsgi  # noqa: PLC0415
     except ImportError:
-        raise exceptions.Refused(texts.refusals.LENGTH_REQUIRED()) from None
+        raise exceptions.Refused(texts.bodies.LENGTH_REQUIRED()) from None
     return uwsgi.chunked_read
 
 
@@ -118,7 +118,7 @@ def _read(piece: Callable[[], bytes], limit: int) -> bytes:
                 raise _too_large(limit)
     except (OSError, ValueError) as error:
         # The client closed the connection, or its chunks are malformed.
-        raise exceptions.Refused(texts.refusals.UNREADABLE_BODY()) from error
+        raise exceptions.Refused(texts.bodies.UNREADABLE_BODY()) from error
     return bytes(body)
 
 
@@ -134,4 +134,4 @@ def _drop(piece: Callable[[], bytes]) -> None:
 
 
 def _too_large(limit: int) -> exceptions.Refused:
-    return exceptions.Refused(texts.refusals.BODY_TOO_LARGE(limit=limit))
+    return exceptions.Refused(texts.bodies.BODY_TOO_LARGE(limit=limit))

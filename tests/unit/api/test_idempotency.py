@@ -16,7 +16,7 @@ from tests.unit.api import bus, things
 from tests.unit.api.people import Answer, Person, refusal
 from tests.unit.api.site import NOW, Site
 from warre_blazar import times
-from warre_blazar.db import models, session, tables
+from warre_blazar.db import session, tables
 from warre_blazar.db.records import history
 from warre_blazar.domain.running import lease_states
 from warre_blazar.services.booking import idempotency
@@ -152,7 +152,7 @@ def test_key_ends_after_a_day(site: Site, alpha: Person, flavor):
 def test_old_keys_are_deleted(site: Site, alpha: Person, flavor):
     things.made(send(alpha, "reservations", things.booking(flavor)))
     assert idempotency.forget(timeutils.utcnow()) == 0
-    assert len(site.rows()[models.idempotency_keys.name]) == 1
+    assert len(site.rows()[tables.idempotency_keys.name]) == 1
     assert idempotency.forget(NOW + times.KEYS_KEPT + datetime.timedelta(seconds=1)) == 1
 
 
