@@ -10,6 +10,7 @@ from warre_blazar import compat
 _SERVES = re.compile(
     r"^((from|import) (http\.server|tests\.unit\.(api|wsgi))\b"
     r"|from tests\.fakes\.service import .*\bService\b"
+    r"|from tests\.unit\.messengers\.receiver import\b"
     r"|.*\"-m\", f\"tests\.unit\.plugins\b"
     r"|.*kombu\+memory)",
     re.MULTILINE,
