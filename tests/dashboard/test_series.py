@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.dashboard.conftest import Visitor, filled
-from tests.fakes.service import Answer
+from tests.fakes.service import Answer, Request
 from tests.unit.cli.fake_api import FLAVOR, Api, error, flavor, listing, reservation, series
 
 SERIES = "/project/reservation_series/"
@@ -244,6 +244,32 @@ def test_series_is_extended(member: Visitor, api: Api) -> None:
         ({"dry_run": "true"}, {"more": 4}),
         ({}, {"more": 4}),
     ]
+
+
+@pytest.mark.parametrize(("page", "given"), [("extend", {"more": "10"}), ("missing", {})])
+def test_form_that_is_sent_again_after_a_lost_answer_extends_once(
+    member: Visitor, api: Api, monkeypatch: pytest.MonkeyPatch, page: str, given: dict[str, str]
+) -> None:
+    others, keys = api.answer, []
+
+    def answer(request: Request) -> Answer:
+        if request.method != "PATCH":
+            return others(request)
+        if "dry_run" in request.query:
+            return FITS
+        keys.append(request.headers["idempotency-key"])
+        return Answer(200, series(refused=[]))
+
+    monkeypatch.setattr(api, "answer", answer)
+    path = f"{ONE}{page}/"
+    values = {**filled(member.sees(path)), **given}
+    for _ in range(2):
+        # The answer to the first one, with the cookie of the session, has not arrived.
+        member.browser.cookies.clear()
+        assert member.sends(path, values)["Location"] == ONE
+    assert len(keys) == 2 and len(set(keys)) == 1
+    member.sends(path, {**filled(member.sees(path)), **given})
+    assert len(set(keys)) == 2
 
 
 @pytest.mark.parametrize(("form", "query"), [({}, {}), ({"running": "on"}, {"running": "true"})])

@@ -106,7 +106,8 @@ class Client:
     :param idempotency_key: for a program that creates one thing and may be run again for the same
         wish, such as a form that is sent twice. If an earlier client of the same user had the same
         key, the request creates nothing again, and returns what the earlier client has created. If
-        the key is None, each request that creates something has a key of its own.
+        the key is None, each request that creates something has a key of its own. The extension of
+        a series creates reservations too.
     :param reader: for whom errors, warnings and reasons are worded, as ``texts.reader`` makes it.
         None: they stay as the API words them, in English and with times in UTC.
     :param tell: is called with a sentence before a request that changes something is sent again,

@@ -167,13 +167,15 @@ class Transport:
             )
         return self.worded(document), response.headers.get("ETag")
 
-    def create(self, path: str, body: Document) -> Any:
+    def create(self, path: str, body: Document, method: str = "POST") -> Any:
         """Send a request that creates something, and return the JSON document of its response.
 
-        The errors are those of ``request``.
+        The errors are those of ``request_tagged``.
+
+        :param method: ``PATCH`` if an object that exists already gets something more.
         """
         key = {_KEY: self._key} if self._key else {}
-        return self.request_document("POST", path, body=body, headers=key)
+        return self.request_document(method, path, body=body, headers=key)
 
     def request(
         self,

@@ -8,7 +8,16 @@ import pytest
 from keystoneauth1 import exceptions as ksa
 
 from tests.fakes.service import Answer
-from tests.unit.cli.fake_api import FLAVOR, RESERVATION, Api, error, flavor, listing, reservation
+from tests.unit.cli.fake_api import (
+    FLAVOR,
+    RESERVATION,
+    Api,
+    error,
+    flavor,
+    listing,
+    reservation,
+    series,
+)
 from tests.unit.client.test_transport import connect
 from warre_blazar import timer
 from warre_blazar.client import Access, Alternatives, Client, Limits, Span, errors
@@ -380,6 +389,15 @@ def test_two_clients_for_the_same_wish_have_one_key(api: Api, client: Client) ->
         wish = Client(client.transport.session, idempotency_key="my wish")
         wish.reservations.create("f", **PERIOD)
     assert {request.headers["idempotency-key"] for request in api.seen} == {"my wish"}
+
+
+def test_extension_of_a_series_has_the_key_of_its_client(api: Api, client: Client) -> None:
+    line = f"/v2/series/{series()['id']}"
+    api.answers[f"PATCH {line}"] = Answer(200, series(refused=[]))
+    wish = Client(client.transport.session, idempotency_key="my wish")
+    wish.series.extend(series()["id"], more=10)
+    (asked,) = (request for request in api.seen if request.method == "PATCH")
+    assert (asked.headers["idempotency-key"], asked.body) == ("my wish", {"more": 10})
 
 
 def test_creation_that_is_never_answered_says_what_may_have_happened(
