@@ -5,6 +5,7 @@ import re
 import socket
 import uuid
 from collections.abc import Callable, Mapping, Sequence
+from http import HTTPStatus
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
@@ -202,24 +203,25 @@ class Transport:
         # taken for a lost answer.
         _ = self.url
         sent["headers"] = {_KEY: str(uuid.uuid4()), **sent["headers"]}
-        has_arrived = False
+        lost: list[Exception] = []
         for pause in (*times.REPEATED_AFTER, None):
             try:
                 return self._once(method, path, **sent)
             except (ksa.RetriableConnectionFailure, ksa.UnknownConnectionError) as error:
-                lost: Exception = error
-                has_arrived = has_arrived or not _reached_nobody(error)
+                lost.append(error)
             except errors.ApiError as error:
-                if method == "DELETE" and error.status == _NOT_FOUND and has_arrived:
+                is_gone = method == "DELETE" and error.status == _NOT_FOUND
+                if is_gone and any(map(_may_have_deleted, lost)):
                     raise errors.DeletedBefore(error) from error
                 if not _leaves_open(error):
                     raise
-                lost, has_arrived = error, True
+                lost.append(error)
             if pause is not None:
                 if pause == times.REPEATED_AFTER[0]:
-                    self._tell(_REPEATING.format(reason=errors.brief(lost)))
+                    self._tell(_REPEATING.format(reason=errors.brief(lost[-1])))
                 timer.sleep(pause)
-        raise errors.Unanswered(path.split("/")[1], lost, has_arrived=has_arrived) from lost
+        has_arrived = any(map(_has_arrived, lost))
+        raise errors.Unanswered(path.split("/")[1], lost[-1], has_arrived=has_arrived) from lost[-1]
 
     def _once(
         self,
@@ -281,6 +283,22 @@ def _reached_nobody(error: BaseException | None) -> bool:
             return True
         error = error.__cause__ or error.__context__
     return False
+
+
+def _has_arrived(error: Exception) -> bool:
+    """Whether a request may have reached the API before this error."""
+    return isinstance(error, errors.ApiError) or not _reached_nobody(error)
+
+
+def _may_have_deleted(error: Exception) -> bool:
+    """Whether a deletion may have been carried out before this error.
+
+    A proxy that answers 502 or 503 has most likely no API behind it. If the object then isn't
+    found, it is more likely that it never existed.
+    """
+    if isinstance(error, errors.ApiError):
+        return error.status == HTTPStatus.GATEWAY_TIMEOUT or error.code == "no_answer"
+    return _has_arrived(error)
 
 
 def _leaves_open(error: errors.ApiError) -> bool:

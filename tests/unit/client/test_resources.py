@@ -461,6 +461,53 @@ def test_repeated_deletion_of_what_is_gone_has_succeeded(
             client.reservations.delete(RESERVATION.id)
 
 
+@pytest.mark.parametrize(
+    ("first", "may_be_deleted"),
+    [
+        pytest.param(Answer(504), True, id="late"),
+        pytest.param(error(503, "silent", "no_answer"), True, id="manager silent"),
+        pytest.param(Answer(502), False, id="bad gateway"),
+        pytest.param(Answer(503), False, id="unavailable"),
+        pytest.param(error(409, "others change it", "try_again"), False, id="nothing changed"),
+    ],
+)
+def test_deletion_succeeds_only_if_what_is_gone_may_have_been_deleted(
+    api: Api, client: Client, patience: Patience, first: Answer, may_be_deleted: bool
+) -> None:
+    """A proxy without an API behind it has deleted nothing, so the id may be wrong."""
+    api.answers[f"DELETE {_ONE}"] = [first, error(404, "no such", "reservation_not_found")]
+    if may_be_deleted:
+        assert client.reservations.delete(RESERVATION.id)
+    else:
+        with pytest.raises(errors.NotFound, match="no such"):
+            client.reservations.delete(RESERVATION.id)
+    assert patience.slept == [1]
+
+
+def test_deletion_that_reached_nobody_at_first_does_not_find_what_is_gone(
+    api: Api, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Starting(Patience):
+        def sleep(self, seconds: float) -> None:
+            api.start()
+
+    api.answers[f"DELETE {_ONE}"] = error(404, "no such", "reservation_not_found")
+    monkeypatch.setattr(timer, "clock", Starting())
+    api.stop()
+    with pytest.raises(errors.NotFound, match="no such"):
+        client.reservations.delete(RESERVATION.id)
+
+
+@pytest.mark.parametrize("status", [502, 503, 504])
+def test_deletion_that_only_a_proxy_answers_may_have_happened(
+    api: Api, client: Client, patience: Patience, status: int
+) -> None:
+    api.answers[f"DELETE {_ONE}"] = Answer(status)
+    with pytest.raises(errors.Unanswered, match="may have happened") as caught:
+        client.reservations.delete(RESERVATION.id)
+    assert caught.value.has_arrived
+
+
 def test_dry_run_is_not_repeated(api: Api, client: Client, patience: Patience) -> None:
     api.fail(lose=True, match="POST")
     with pytest.raises(ksa.ConnectFailure):
