@@ -27,8 +27,8 @@ LOG = logging.getLogger(__name__)
 
 #: Returns the addresses of a host.
 Resolve = Callable[[str], Sequence[str]]
-#: Connects to an address and a port.
-Connect = Callable[[tuple[str, int]], socket.socket]
+#: Connects to an address and a port, within a number of seconds.
+Connect = Callable[[tuple[str, int], float], socket.socket]
 
 #: At most so many addresses of a host are tried.
 _MOST_TRIED = 4
@@ -49,7 +49,7 @@ class WebhookCaller:
         :param private: as in ``webhook_urls.is_callable``.
         """
         self._hosts, self._private = hosts, private
-        self._resolve, self._connect = resolve or _resolved, connect or _connected
+        self._resolve, self._connect = resolve or _resolved, connect or socket.create_connection
         self._tls = ssl.create_default_context()
 
     def __call__(self, url: str, key: str, document: Mapping[str, Any]) -> None:
@@ -67,10 +67,27 @@ class WebhookCaller:
         webhook.check(_Call(self, parts, body, webhook.signed(key.encode(), body)).status())
 
     def connected(self, url: UrlParts) -> socket.socket:
-        """A connection to a checked address of a URL's host."""
-        for address in self._checked(url.host)[:_MOST_TRIED]:
-            with contextlib.suppress(OSError):
-                return self._connect((address, url.port))
+        """A connection to a checked address of a URL's host.
+
+        :raises TimeoutError: none of the addresses is reached, and one of them is silent.
+        :raises RuntimeError: an address isn't allowed, or none of them is reached.
+        """
+        limit = times.PROJECT_WEBHOOK_TIMEOUT / times.SECOND
+        addresses = self._checked(url.host)[:_MOST_TRIED]
+        is_silent = False
+        for address in addresses:
+            try:
+                # An address that swallows what is sent to it must leave time for the others.
+                connection = self._connect((address, url.port), limit / len(addresses))
+            except TimeoutError:
+                is_silent = True
+            except OSError:
+                continue
+            else:
+                connection.settimeout(limit)
+                return connection
+        if is_silent:
+            raise TimeoutError
         raise RuntimeError("the receiver can't be connected to")
 
     def encrypted(self, connection: socket.socket, url: UrlParts) -> ssl.SSLSocket:
@@ -169,7 +186,3 @@ class _Call:
 def _resolved(host: str) -> list[str]:
     found = socket.getaddrinfo(host.encode(), None, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(str(each[4][0]) for each in found))
-
-
-def _connected(address: tuple[str, int]) -> socket.socket:
-    return socket.create_connection(address, times.PROJECT_WEBHOOK_TIMEOUT / times.SECOND)

@@ -12,6 +12,7 @@ import pytest
 from tests.fakes.certificate import Certificate
 from tests.unit.messengers.receiver import SECRET, Receiver
 from warre_blazar import times
+from warre_blazar.domain.messages.webhook_urls import UrlParts
 from warre_blazar.messengers import Undeliverable
 from warre_blazar.messengers.project_webhooks import WebhookCaller
 from warre_blazar.services.messages.webhooks import ReceiverSilent
@@ -33,15 +34,22 @@ class Internet:
         self.connected: list[tuple[str, int]] = []
         #: The addresses at which nothing listens.
         self.down: set[str] = set()
+        #: The addresses from which nothing comes back.
+        self.silent: set[str] = set()
+        #: How many seconds each connection might have taken.
+        self.granted: list[float] = []
 
     def resolve(self, host: str) -> list[str]:
         self.asked.append(host)
         return self.found.pop(0) if len(self.found) > 1 else self.found[0]
 
-    def connect(self, address: tuple[str, int]) -> socket.socket:
+    def connect(self, address: tuple[str, int], seconds: float) -> socket.socket:
         self.connected.append(address)
+        self.granted.append(seconds)
         if address[0] in self.down:
             raise ConnectionRefusedError
+        if address[0] in self.silent:
+            raise TimeoutError
         return socket.create_connection(("127.0.0.1", self.port), 10)
 
 
@@ -161,6 +169,40 @@ def test_other_addresses_are_tried(call: Any, internet: Internet, receiver: Rece
     with pytest.raises(RuntimeError, match="can't be connected"):
         call()
     assert len(receiver.received) == 1
+
+
+@pytest.mark.parametrize("addresses", [1, 2, 4, 9])
+def test_silent_addresses_leave_time_for_the_last_one_that_is_tried(
+    call: Any, internet: Internet, receiver: Receiver, addresses: int
+):
+    found = [f"93.184.216.{number}" for number in range(addresses)]
+    tried = found[:4]
+    internet.found, internet.silent = [found], set(tried[:-1])
+    call()
+    assert [address for address, _ in internet.connected] == tried
+    assert len(receiver.received) == 1
+    # Connections to all of them take no longer than the whole call may.
+    share = times.PROJECT_WEBHOOK_TIMEOUT / times.SECOND / len(tried)
+    assert internet.granted == [share] * len(tried)
+
+
+def test_answer_may_take_as_long_as_the_call(internet: Internet):
+    """What a connection may take is less, if the host has several addresses."""
+    internet.found = [[OTHER, PUBLIC]]
+    caller = WebhookCaller([HOST], [], internet.resolve, internet.connect)
+    with caller.connected(UrlParts.read(URL)) as connection:
+        assert connection.gettimeout() == times.PROJECT_WEBHOOK_TIMEOUT / times.SECOND
+
+
+@pytest.mark.parametrize("silent", [{PUBLIC}, {OTHER}, {OTHER, PUBLIC}], ids=len)
+def test_receiver_of_which_an_address_is_silent_and_none_is_reached_is_left(
+    call: Any, internet: Internet, silent: set[str]
+):
+    """Otherwise, it would take the time of other receivers again and again."""
+    internet.found, internet.silent = [[OTHER, PUBLIC]], silent
+    internet.down = {OTHER, PUBLIC} - silent
+    with pytest.raises(ReceiverSilent):
+        call()
 
 
 def test_host_that_is_not_listed_any_more_is_not_called(call: Any, internet: Internet):
