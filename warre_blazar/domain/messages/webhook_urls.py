@@ -3,7 +3,7 @@
 import dataclasses
 import ipaddress
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from typing import Self
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
@@ -25,6 +25,9 @@ _NOT_INTERNET: tuple[Network, ...] = (
     *map(ipaddress.IPv4Network, ("192.0.0.0/24", "192.88.99.0/24")),
     *map(ipaddress.IPv6Network, ("2001::/23", "2002::/16")),
 )
+#: Networks in which the last 32 bits of an address are an address of IPv4: of translators by RFC
+#: 6052, and compatible ones by RFC 4291.
+_WITH_IPV4_AT_END = tuple(map(ipaddress.IPv6Network, ("64:ff9b::/96", "::/96")))
 #: Services of clouds that hand out credentials, beside those at link-local addresses.
 _METADATA = frozenset({ipaddress.IPv6Address("fd00:ec2::254")})
 
@@ -78,22 +81,37 @@ def is_callable(address: Address, private: Collection[Network]) -> bool:
     """Whether a manager may send a project's request to an address.
 
     These are addresses of the Internet and of some other networks, but never this machine, its
-    neighbors by link-local addresses, or services of metadata.
+    neighbors by link-local addresses, or services of metadata. This is also true of their addresses
+    of IPv4 in an address of IPv6.
 
     :param private: networks that aren't the Internet.
     """
     if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped:
         address = address.ipv4_mapped
-    is_never = (
+    if any(map(_is_never_callable, (address, *_embedded(address)))):
+        return False
+    return _is_of_internet(address) or any(address in network for network in private)
+
+
+def _is_never_callable(address: Address) -> bool:
+    return (
         address.is_loopback
         or address.is_link_local
         or address.is_multicast
         or address.is_unspecified
         or address in _METADATA
     )
-    if is_never:
-        return False
-    return _is_of_internet(address) or any(address in network for network in private)
+
+
+def _embedded(address: Address) -> Iterator[ipaddress.IPv4Address]:
+    """The addresses of IPv4 to which a router or this machine may send what is for an address."""
+    if isinstance(address, ipaddress.IPv4Address):
+        return
+    if address.sixtofour:
+        yield address.sixtofour
+    yield from address.teredo or ()
+    if any(address in network for network in _WITH_IPV4_AT_END):
+        yield ipaddress.IPv4Address(address.packed[-4:])
 
 
 def _is_of_internet(address: Address) -> bool:

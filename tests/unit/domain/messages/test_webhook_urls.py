@@ -124,6 +124,16 @@ NEVER = {
     "multicast": "224.0.0.1",
     "multicast by IPv6": "ff02::1",
     "multicast that is global": "239.255.255.250",
+    "this machine translated": "64:ff9b::7f00:1",
+    "no address translated": "64:ff9b::",
+    "metadata translated": "64:ff9b::a9fe:a9fe",
+    "this machine compatible": "::7f00:1",
+    "metadata compatible": "::169.254.169.254",
+    "this machine by 6to4": "2002:7f00:1::1",
+    "metadata by 6to4": "2002:a9fe:a9fe::1",
+    "this machine by Teredo": "2001:0:4136:e378:8000:63bf:80ff:fffe",
+    "metadata by Teredo": "2001:0:4136:e378:8000:63bf:5601:5601",
+    "metadata as a server of Teredo": "2001:0:a9fe:a9fe:8000:63bf:3fff:fdd2",
 }
 PRIVATE = {
     "private 10": "10.1.2.3",
@@ -141,9 +151,10 @@ PRIVATE = {
     "broadcast": "255.255.255.255",
     "site-local": "fec0::1",
     "compatible": "::8.8.8.8",
-    "translated": "64:ff9b::a9fe:a9fe",
+    "translated": "64:ff9b::8.8.8.8",
+    "translated private": "64:ff9b::10.1.2.3",
     "translated locally": "64:ff9b:1::a00:1",
-    "6to4": "2002:7f00:1::1",
+    "6to4": "2002:808:808::1",
     "Teredo": "2001:0:4136:e378:8000:63bf:3fff:fdd2",
 }
 ALL = [ipaddress.ip_network(each) for each in ("0.0.0.0/0", "::/0")]
@@ -170,6 +181,24 @@ def test_address_is_only_called_if_its_network_is_listed(name: str):
     assert not called(PRIVATE[name])
     assert not called(PRIVATE[name], other)
     assert called(PRIVATE[name], ALL)
+
+
+#: How IPv6 has an address of IPv4 in it, and where.
+FORMS = {
+    "mapped": ("::ffff:0:0", 0),
+    "compatible": ("::", 0),
+    "translated": ("64:ff9b::", 0),
+    "6to4": ("2002::1", 80),
+    "server of Teredo": ("2001::", 64),
+}
+
+
+@given(st.sampled_from(sorted(FORMS)), st.ip_addresses(v=4))
+def test_address_in_ipv6_is_never_called_if_ipv4_is_not(form: str, address: ipaddress.IPv4Address):
+    outer, place = FORMS[form]
+    written = ipaddress.IPv6Address(int(ipaddress.IPv6Address(outer)) | int(address) << place)
+    if not is_callable(address, ALL):
+        assert not is_callable(written, ALL)
 
 
 @given(st.ip_addresses(v=4))
