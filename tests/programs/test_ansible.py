@@ -2,10 +2,9 @@
 
 import ast
 import contextlib
+import functools
 import json
-import os
 import re
-import subprocess
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
@@ -13,8 +12,9 @@ from typing import Any
 
 import pytest
 import yaml
-from devcloud_lib.programs import program
 
+from tests.programs import playbooks
+from tests.programs.playbooks import run
 from tests.programs.served import REPOSITORY, ServedSite
 from tests.unit.api import identity, things
 from tests.unit.api.people import Person
@@ -22,73 +22,22 @@ from tests.unit.api.things import at, moment
 from warre_blazar.fields.declaration import changeable, given
 from warre_blazar.fields.reservations import ReservationFields
 
-SOURCE = REPOSITORY / "contrib/ansible"
-MODULES = {path.stem: path for path in (SOURCE / "plugins/modules").glob("*.py")}
+MODULES = {path.stem: path for path in (playbooks.SOURCE / "plugins/modules").glob("*.py")}
 Play = Callable[..., list[dict[str, Any]]]
 BOOKING = {"name": "sweep", "flavor_id": "gpu.small", "start": at(2, 9), "end": at(2, 11)}
 
 
-def run(*words: str | Path, **env: str) -> str:
-    done = subprocess.run(
-        [program(str(words[0])), *words[1:]],
-        env={**os.environ, "ANSIBLE_DEPRECATION_WARNINGS": "0", **env},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout
-    return done.stdout
-
-
 @pytest.fixture(scope="module")
 def collections(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The directory into which the collection was built and installed, as its users do it."""
-    directory = tmp_path_factory.mktemp("collections")
-    run("ansible-galaxy", "collection", "build", SOURCE, "--output-path", directory)
-    (archive,) = directory.glob("*.tar.gz")
-    run("ansible-galaxy", "collection", "install", archive, "-p", directory, "--offline")
-    return directory
+    return playbooks.install_collection(tmp_path_factory.mktemp("collections"))
 
 
 @pytest.fixture
 def play(site: ServedSite, collections: Path, tmp_path: Path) -> Play:
     """A function that runs a playbook with tasks. It returns what the tasks have registered."""
     auth = {"endpoint": f"{site.url}/v1", "token": identity.token("alpha")}
-    clouds = {"clouds": {"mycloud": {"auth_type": "admin_token", "auth": auth}}}
-    (tmp_path / "clouds.yaml").write_text(yaml.safe_dump(clouds))
-
-    def played(*tasks: dict[str, Any], check: bool = False) -> list[dict[str, Any]]:
-        results = tmp_path / "results.json"
-        names = [f"r{number}" for number in range(len(tasks))]
-        listed = ", ".join(names)
-        copy = {"content": f"{{{{ [{listed}] | to_json }}}}", "dest": str(results)}
-        registered = [
-            {"ignore_errors": True, **task, "register": name}
-            for task, name in zip(tasks, names, strict=True)
-        ]
-        book = {
-            "hosts": "localhost",
-            "connection": "local",
-            "gather_facts": False,
-            "vars": {"ansible_python_interpreter": program("python")},
-            "tasks": [*registered, {"ansible.builtin.copy": copy, "check_mode": False}],
-        }
-        (tmp_path / "book.yaml").write_text(yaml.safe_dump([book]))
-        run(
-            "ansible-playbook",
-            *(["--check"] if check else []),
-            "--diff",
-            tmp_path / "book.yaml",
-            ANSIBLE_COLLECTIONS_PATH=str(collections),
-            ANSIBLE_HOME=str(tmp_path / "ansible"),
-            OS_CLIENT_CONFIG_FILE=str(tmp_path / "clouds.yaml"),
-            PYTHONWARNINGS="ignore",
-        )
-        return json.loads(results.read_text())
-
-    return played
+    cloud = {"auth_type": "admin_token", "auth": auth}
+    return functools.partial(playbooks.play, tmp_path, collections, cloud)
 
 
 @pytest.fixture
@@ -98,9 +47,7 @@ def flavor(admin: Person) -> dict[str, Any]:
 
 def task(module: str = "reservation", **options: Any) -> dict[str, Any]:
     """A task. Options that are None are left out."""
-    usual = BOOKING if module == "reservation" else {}
-    wanted = {k: v for k, v in {**usual, **options}.items() if v is not None}
-    return {f"warre.blazar.{module}": {"cloud": "mycloud", **wanted}}
+    return playbooks.task(module, **{**(BOOKING if module == "reservation" else {}), **options})
 
 
 def bodies(site: ServedSite) -> list[str]:
@@ -275,7 +222,7 @@ def literals(path: Path) -> dict[str, Any]:
 def options_of(module: str) -> dict[str, dict[str, Any]]:
     """The options that a module takes."""
     own = literals(MODULES[module])
-    shared = literals(SOURCE / "plugins/module_utils/reservations.py")["CONNECTION"]
+    shared = literals(playbooks.SOURCE / "plugins/module_utils/reservations.py")["CONNECTION"]
     taken = own.get("options") or {**own["CHANGEABLE"], **own["FIXED"], **own["OTHERS"]}
     return {**taken, **shared}
 
@@ -308,5 +255,5 @@ def test_examples_in_the_documentation_have_these_options(module: str):
 
 
 def test_collection_has_the_version_of_the_package():
-    version = yaml.safe_load((SOURCE / "galaxy.yml").read_text())["version"]
+    version = yaml.safe_load((playbooks.SOURCE / "galaxy.yml").read_text())["version"]
     assert f"version = {version}\n" in (REPOSITORY / "setup.cfg").read_text()
