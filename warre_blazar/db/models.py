@@ -550,6 +550,8 @@ waits = sa.Table(
     sa.Column("ended_at", sa.DateTime),
     # Who has canceled it.
     sa.Column("ended_by", sa.String(255)),
+    # Until when the room that it was told of is kept for its project.
+    sa.Column("kept_until", sa.DateTime),
     sa.Index("ix_warre_waits_state", "state", "ended_at"),
     sa.Index("ix_warre_waits_project", "project_id", "state"),
 )

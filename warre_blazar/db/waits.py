@@ -23,7 +23,7 @@ from warre_blazar.errors import exceptions
 _PLAIN = (
     *("id", "project_id", "user_id", "flavor_id", "category", "instance_count", "created_at"),
     *("expires_at", "affinity", "before_end", "status_reason", "found_flavor_id"),
-    *("reservation_id", "ended_at", "ended_by", "number"),
+    *("reservation_id", "ended_at", "ended_by", "kept_until", "number"),
 )
 
 
@@ -105,6 +105,33 @@ def is_any_offered(since: Any) -> sa.ColumnElement[bool]:
     return sa.exists().where(*told)
 
 
+def was_told_in_vain(db: Session, wait: Wait, flavor_id: str, since: datetime.datetime) -> bool:
+    """Whether a wait's project was told of a flavor after a moment, and hasn't booked it since."""
+    told = (
+        waits.c.state == WaitState.TOLD.value,
+        waits.c.ended_at > since,
+        waits.c.project_id == wait.project_id,
+        waits.c.found_flavor_id == flavor_id,
+    )
+    return bool(db.scalar(sa.select(sa.exists().where(*told, ~_is_booked()))))
+
+
+def _is_booked() -> sa.ColumnElement[bool]:
+    """Whether a project has booked the flavor that it was told of since then."""
+    its = (
+        bookings.c.project_id == waits.c.project_id,
+        bookings.c.flavor_id == waits.c.found_flavor_id,
+        bookings.c.created_at >= waits.c.ended_at,
+    )
+    return sa.exists().where(*its).correlate(waits)
+
+
+def release(db: Session, wait: Wait, now: datetime.datetime) -> bool:
+    """Keep no longer what a wait was told of. Return whether it was kept until now."""
+    kept = waits.update().where(waits.c.id == wait.id, waits.c.kept_until > now)
+    return session.changed(db, kept.values(kept_until=None)) == 1
+
+
 def offered(
     db: Session, flavor_ids: Collection[str], project_id: str | None, now: datetime.datetime
 ) -> dict[str, KeptOffers]:
@@ -115,17 +142,13 @@ def offered(
     """
     if project_id is None:
         return {}
-    its = (
-        bookings.c.project_id == waits.c.project_id,
-        bookings.c.flavor_id == waits.c.found_flavor_id,
-        bookings.c.created_at >= waits.c.ended_at,
-    )
     query = sa.select(waits).where(
         waits.c.state == WaitState.TOLD.value,
         waits.c.ended_at > now - times.TOLD_FIRST_FOR,
+        waits.c.kept_until > now,
         waits.c.found_flavor_id.in_(flavor_ids),
         waits.c.project_id != project_id,
-        ~sa.exists().where(*its),
+        ~_is_booked(),
     )
     by_flavor: dict[str, list[Wait]] = defaultdict(list)
     for wait in _read(db, query):
@@ -133,7 +156,7 @@ def offered(
     return {
         key: KeptOffers(
             [Claim(each.found, each.instance_count) for each in told if each.found],
-            max(each.ended_at for each in told if each.ended_at) + times.TOLD_FIRST_FOR,
+            max(each.kept_until for each in told if each.kept_until),
         )
         for key, told in by_flavor.items()
     }

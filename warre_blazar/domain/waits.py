@@ -73,6 +73,8 @@ class Wait:
     ended_at: datetime.datetime | None = None
     #: Who has canceled it.
     ended_by: str | None = None
+    #: Until when the room that it was told of is kept for its project. None: it isn't kept.
+    kept_until: datetime.datetime | None = None
     #: Counts up with each wait. 0: the wait isn't stored yet.
     number: int = 0
 

@@ -335,12 +335,15 @@ def _reservation(row: sa.RowMapping) -> dict[str, Any]:
     }
 
 
-def add_wait(db: Session, wait: Wait, news: News, flavor_name: str) -> None:
+def add_wait(
+    db: Session, wait: Wait, news: News, flavor_name: str, *, is_kept: bool = False
+) -> None:
     """Write what has become of a wait, if there is a channel that tells it.
 
     Its content has the fields of a reservation, as far as the wait has them.
 
     :param flavor_name: the flavor that was found, or what the wait is for.
+    :param is_kept: whether the room is kept for the project for some minutes.
     """
     span = wait.found or wait.window
     content = {
@@ -354,6 +357,7 @@ def add_wait(db: Session, wait: Wait, news: News, flavor_name: str) -> None:
         "affinity": wait.affinity,
         "before_end": wait.before_end,
         "created_at": time_text(wait.created_at),
+        "is_kept": is_kept,
     }
     if db.scalar(sa.select(sa.exists(sa.select(channels.c.name)))):
         _insert(db, [_values(wait.id, news, content)])

@@ -40,8 +40,8 @@ class RoomBesideOffers(Constraint):
 
     def __init__(self, offers: KeptOffers, room: Sequence[Constraint]) -> None:
         """
-        :param room: the slots and hosts of the flavor. They must be able to answer for so many more
-            instances.
+        :param room: the slots and hosts of the flavor, wherever on them the booking has to be. They
+            must be able to answer for so many more instances.
         """
         self._offers, self._room = offers, room
 

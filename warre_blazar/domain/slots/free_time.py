@@ -352,8 +352,15 @@ class FreeTime:
         offers = self._supply.offers.get(self._flavor.id)
         if offers is None:
             return []
-        question = dataclasses.replace(self._question, count=self._question.count + offers.most)
-        hull = _hull(self._rules, self._question)
+        asked, own = self._question, self._question.own
+        # What is offered may be on any hosts, wherever this reservation has to be.
+        question = dataclasses.replace(
+            asked,
+            count=asked.count + offers.most,
+            affinity=None,
+            own=own and dataclasses.replace(own, staying=None),
+        )
+        hull = _hull(self._rules, asked)
         hosts = RoomOnHosts(self._shape, question, self._supply, hull)
         return [RoomBesideOffers(offers, [self._slots, hosts])]
 

@@ -156,7 +156,7 @@ class Room:
             need, number = self._need, len(self._matching)
             refusals.append(supply.no_host_matches(self._db, shape, need.project_id, count, number))
         refusals += self._over_slots()
-        if not refusals and self._offers and self.most() < count:
+        if not refusals and self._offers and self.most() < count <= self._most():
             return None, [self._offers.error()]
         choice = self._choose(count)
         chosen, room = choice.chosen, choice.count
@@ -198,25 +198,29 @@ class Room:
         most = self._most()
         if self._offers is None:
             return most
-        if self._present and self._present.stays:  # Nobody else is offered its places.
-            free = self._slots.most(self._need.span, self._flavor.slots)
-            return max(min(most, free - self._offers.most), 0)
-        return max(most - self._offers.most, 0)
+        # What is offered may be on any hosts, wherever this booking has to be.
+        free = self._slots.most(self._need.span, self._flavor.slots)
+        packing = placing.Packing(self._conditions.spread)
+        anywhere = placing.Wanted(self._need.shape.request, free, self._window, packing=packing)
+        return max(min(most, self._fitting(anywhere) - self._offers.most), 0)
 
     def _most(self) -> int:
         free = self._slots.most(self._need.span, self._flavor.slots)
         if free <= 0:
             return 0
         if self._present is None or not self._present.stays:
-            most = self._choose(free).count
-            if most >= free or not self._conditions.moves:
-                return most
-            own = self._own.reservation_id if self._own else None
-            wanted, among = self._wanted(free), self._ids
-            return making_room.most(self._db, wanted, among, self._conditions, own=own, most=most)
+            return self._fitting(self._wanted(free))
         held = self._present.hosts
         chosen = self._choose(min(free, sum(held.values()))).chosen
         return sum(min(chosen.get(host_id, 0), n) for host_id, n in held.items())
+
+    def _fitting(self, wanted: placing.Wanted) -> int:
+        """The largest number of instances, at most ``wanted.count``, that fit on the hosts."""
+        most = placing.Choice(self._candidates(), wanted).count if wanted.count > 0 else 0
+        if most >= wanted.count or not self._conditions.moves:
+            return most
+        own = self._own.reservation_id if self._own else None
+        return making_room.most(self._db, wanted, self._ids, self._conditions, own=own, most=most)
 
     @property
     def _ids(self) -> frozenset[str]:

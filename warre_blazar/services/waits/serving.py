@@ -334,19 +334,28 @@ def _end(wait: Wait, state: WaitState, now: datetime.datetime, reason: str | Non
 
 
 def _tell(wait: Wait, offer: FlavorOffer, request: admission.BookingRequest) -> None:
-    """Tell the user of a wait that there is room, and keep it for them for a few minutes."""
+    """Tell the user of a wait that there is room, and keep it for them for a few minutes.
+
+    It isn't kept for a project that was told of the flavor within a day and hasn't booked it since.
+    Otherwise a project could keep a flavor from all others by one wait after the other.
+    """
     span, now = request.span, request.now
+    since, flavor_id = now - times.SERVED_WAIT_COUNTS_FOR, offer.flavor.id
     told = dataclasses.replace(
-        wait, state=WaitState.TOLD, found=span, found_flavor_id=offer.flavor.id, status_reason=None
+        wait, state=WaitState.TOLD, found=span, found_flavor_id=flavor_id, status_reason=None
     )
 
     def write(db: Session) -> None:
-        values = {"status_reason": None, "ended_at": now.replace(microsecond=0)}
+        ended_at, kept_until = now.replace(microsecond=0), None
+        if not waits.was_told_in_vain(db, wait, flavor_id, since):
+            kept_until = ended_at + times.TOLD_FIRST_FOR
+        values = {"status_reason": None, "ended_at": ended_at, "kept_until": kept_until}
         # Otherwise a booking that was decided about before could be written after this.
         if admission.hold(db, request) and waits.move(
             db, wait, WaitState.TOLD, **_found(offer.flavor, span), **values
         ):
-            outbox.add_wait(db, told, News(Kind.WAIT_TOLD, now), offer.flavor.name)
+            news = News(Kind.WAIT_TOLD, now)
+            outbox.add_wait(db, told, news, offer.flavor.name, is_kept=kept_until is not None)
             LOG.info("Wait %s was told", wait.id)
 
     _held(write)

@@ -182,6 +182,8 @@ def current_line(db: Session, now: datetime.datetime, more: Iterable[Wait] = ())
 def cancel(wait: Wait, now: datetime.datetime, user_id: str | None) -> None:
     """End a wait, so that nothing is booked for it any more. It may be canceled again.
 
+    If it was told of room that is still kept for its project, the room is given up.
+
     :param user_id: the user who cancels it.
 
     :raises WaitOver: it was served or has ended otherwise, or it is booked at this moment.
@@ -193,6 +195,8 @@ def cancel(wait: Wait, now: datetime.datetime, user_id: str | None) -> None:
         ended_at=now.replace(microsecond=0),
         ended_by=user_id,
     ):
+        return
+    if session.change(waits.release, wait, now):
         return
     present = get(wait.id)
     if present.state is not WaitState.CANCELED:
