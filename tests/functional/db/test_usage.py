@@ -24,6 +24,7 @@ from warre_blazar.domain.messages.notices import Kind
 from warre_blazar.domain.records.usage import Amounts
 from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import exceptions
+from warre_blazar.fields.usage import KEYS
 from warre_blazar.plugins import change_records
 from warre_blazar.services.booking import changing
 from warre_blazar.services.messages import delivery
@@ -270,7 +271,7 @@ def test_simulated_year_in_random_cuts(cloud: Cloud, seed: int):
     for project in PROJECTS:
         own = Ledger((e for e in year.entries if e.project_id == project), year.now)
         assert total(whole, year.now, project_id=project).instances == own.over(whole)
-    for by in usage.BY:
+    for by in KEYS:
         parts = usage.report(UsageFilter(window=whole), by, year.now).values()
         added = Amounts()
         for part in parts:
