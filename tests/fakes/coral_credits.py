@@ -189,6 +189,9 @@ class _Checked:
             self._check("flavor_id", values.get("flavor_id"), _is_text, "This is required.")
             if values.get("affinity") is not None:
                 self._check("affinity", values["affinity"], _is_text, "Not a valid string.")
+        if values["resource_type"] == "virtual:instance":
+            # The service fills in null if the key is missing, and then refuses it.
+            self._check("affinity", values.get("affinity"), _is_text_or_empty, "Not a text.")
         for host in values.get("allocations", []):
             for name in ("id", "hypervisor_hostname"):
                 self._check(name, host.get(name), _is_text, "This field is required.")
@@ -207,6 +210,10 @@ class _Checked:
 
 def _is_text(value: Any) -> bool:
     return isinstance(value, str | int) and not isinstance(value, bool) and value != ""
+
+
+def _is_text_or_empty(value: Any) -> bool:
+    return value == "" or _is_text(value)
 
 
 def _is_integer(value: Any) -> bool:

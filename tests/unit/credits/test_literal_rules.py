@@ -141,7 +141,7 @@ def test_reservation_of_ours_has_a_type_that_the_service_knows(
     book(alpha, flavor)
     (reservation,) = coral.bodies[0][1]["lease"]["reservations"]
     assert reservation["resource_type"] == "flavor:instance"
-    assert reservation["affinity"] is None
+    assert reservation["affinity"] == "None"
     assert all({"id", "hypervisor_hostname"} <= each.keys() for each in reservation["allocations"])
 
 

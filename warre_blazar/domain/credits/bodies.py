@@ -62,11 +62,14 @@ def _uuid(user_id: str) -> str:
 
 
 def _of_coral(reservation: ChargedReservation) -> dict[str, Any]:
-    """A reservation with the fields of each of its types. It passes over what it doesn't need."""
+    """A reservation with the fields of each of its types. It passes over what it doesn't need.
+
+    Coral Credits refuses ``virtual:instance`` unless its affinity is a text, such as ``None``.
+    """
     number = reservation.amount
     return {
         **_reservation(reservation),
-        "affinity": None if reservation.affinity is None else str(reservation.affinity),
+        "affinity": str(reservation.affinity),
         "min": number,
         "max": number,
         "allocations": [
