@@ -240,6 +240,8 @@ def test_damaged_row_is_named_and_the_rest_is_taken(scene: Scene, case: str):
         for statement in in_blazar:
             unchecked = f"SET STATEMENT sql_mode = '' FOR {statement}"
             connection.exec_driver_sql(unchecked.format(**names))
+    with session.writer() as db:
+        world.outdate_hosts(db)
     scene.warre.run(*(statement.format(**names) for statement in in_warre))
     for report in (scene.plan(), scene.take_over()):
         assert expected.format(**names) in left(report)[TWO]

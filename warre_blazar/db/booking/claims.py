@@ -87,18 +87,21 @@ class Claims:
             )
         )
 
-    def spans(self, start: int, end: int, *claim: int | None) -> list[timeline.Span]:
+    def spans(self, start: int | None, end: int | None, *claim: int | None) -> list[timeline.Span]:
         """The times for which a lease claims slots and hosts, with the cleaning time after them.
 
         A lease claims its own time and the time that was promised to an update. When a lease is
         extended or shortened, the two times overlap, and their common part is claimed only once.
 
-        :param start: the lease's own start, in seconds since the start of the reader's span.
+        :param start: the lease's own start, in seconds since the start of the reader's span. None:
+            the lease has no time, because its row was damaged, so it claims nothing.
         :param end: the lease's own end, in the same unit.
         :param claim: the start and the end of the promise, in the same unit. Both are None if there
             is no promise.
         :returns: spans that don't overlap.
         """
+        if start is None or end is None:
+            return []
         own = self._span(start, end)
         claim_start, claim_end = claim
         if claim_start is None or claim_end is None:
