@@ -44,6 +44,9 @@ options:
   contact:
     description: The email address that messages go to. An empty text removes the address.
     type: str
+  webhook:
+    description: A URL that is called at the start and the end. An empty text removes the URL.
+    type: str
   timezone:
     description: The time zone in which messages also show times. It can't change later.
     type: str
@@ -112,6 +115,7 @@ CHANGEABLE = {
     "instance_count": {"type": "int"},
     "note": {"type": "str"},
     "contact": {"type": "str"},
+    "webhook": {"type": "str"},
     "before_end": {"type": "str"},
     "movable_hours": {"type": "int"},
 }
