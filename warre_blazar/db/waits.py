@@ -143,6 +143,7 @@ def offered(
     if project_id is None:
         return {}
     query = sa.select(waits).where(
+        # This follows from the last condition, but there is an index for it.
         waits.c.state == WaitState.TOLD.value,
         waits.c.ended_at > now - times.TOLD_FIRST_FOR,
         waits.c.kept_until > now,

@@ -156,7 +156,7 @@ class Room:
             need, number = self._need, len(self._matching)
             refusals.append(supply.no_host_matches(self._db, shape, need.project_id, count, number))
         refusals += self._over_slots()
-        if not refusals and self._offers and self.most() < count <= self._most():
+        if not refusals and self._offers and self.most() < count <= self._most:
             return None, [self._offers.error()]
         choice = self._choose(count)
         chosen, room = choice.chosen, choice.count
@@ -195,7 +195,7 @@ class Room:
         What is kept for others who have waited isn't counted. Of a reservation that has begun, only
         the instances on their present hosts count.
         """
-        most = self._most()
+        most = self._most
         if self._offers is None:
             return most
         # What is offered may be on any hosts, wherever this booking has to be.
@@ -204,7 +204,9 @@ class Room:
         anywhere = placing.Wanted(self._need.shape.request, free, self._window, packing=packing)
         return max(min(most, self._fitting(anywhere) - self._offers.most), 0)
 
+    @functools.cached_property
     def _most(self) -> int:
+        """The same as ``most``, with what is kept for others."""
         free = self._slots.most(self._need.span, self._flavor.slots)
         if free <= 0:
             return 0
