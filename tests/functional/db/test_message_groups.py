@@ -22,6 +22,7 @@ from tests.functional.db.test_messages import (
 )
 from tests.functional.db.test_outbox import beat, given_up
 from tests.unit.messengers import mail_server
+from warre_blazar import times
 from warre_blazar.db import session, tables
 from warre_blazar.db.messages import deliveries, outbox
 from warre_blazar.domain.flavors.flavor import Flavor
@@ -146,6 +147,15 @@ def test_reservations_of_a_series_wait_no_longer_than_its_request(
     assert [len(message.events) for message in sent()] == [3]
 
 
+def delete(lease: world.Lease, by: str | None, at: datetime.datetime = world.NOW) -> None:
+    """Write that a reservation was deleted, in a transaction of its own."""
+    session.change(outbox.add, outbox.of_lease(lease.id), News(Kind.DELETED, at, by))
+
+
+def after(seconds: float) -> datetime.datetime:
+    return world.NOW + datetime.timedelta(seconds=seconds)
+
+
 def test_deletion_of_several_by_an_operator_is_one_message(
     cloud: Cloud, flavor: Flavor, sent: Send
 ):
@@ -154,13 +164,58 @@ def test_deletion_of_several_by_an_operator_is_one_message(
     leases = book_lessons(flavor, range(1, 4))
     finish(series)
     sent()
-    ids = [lease.reservation_id for lease in leases]
-    news = News(Kind.DELETED, world.NOW, "admin")
-    session.change(outbox.add, outbox.of_reservations(ids), news)
-    (message,) = sent()
+    for lease in leases:
+        delete(lease, "admin")
+    (message,) = sent(after(times.DELETIONS_GATHERED_FOR + 1))
     assert message.subject == f"Cloud: 3 reservations of {flavor.name} were deleted"
     assert "operator has deleted them" in message.text
-    assert sorted(told([message])) == sorted(ids)
+    assert sorted(told([message])) == sorted(lease.reservation_id for lease in leases)
+
+
+def test_deletions_of_a_person_are_told_once_the_person_deletes_nothing_more(
+    cloud: Cloud, flavor: Flavor, sent: Send
+):
+    """The reservations have little in common: one has begun, and they are of two flavors."""
+    cloud.keystone.users["admin"] = {"name": "operator"}
+    other = world.add_flavor(slots=1, vcpu=1)
+    leases = [
+        book(cloud, world.hours(1, 3), flavor, name="training"),
+        book(cloud, world.hours(4, 5), flavor),
+        book(cloud, world.hours(6, 7), other, name="lab"),
+    ]
+    sent()
+    begun = 2 * 3600
+    for number, lease in enumerate(leases):
+        delete(lease, "admin", after(begun + number * times.DELETIONS_GATHERED_FOR - number))
+        assert sent(after(begun + number * times.DELETIONS_GATHERED_FOR)) == []
+    (message,) = sent(after(begun + 3 * times.DELETIONS_GATHERED_FOR))
+    assert message.subject == "Cloud: 3 reservations of 2 flavors were deleted"
+    assert told([message]) == [lease.reservation_id for lease in leases]
+    assert "The servers of those that had begun were deleted too" in message.text
+    for body in (message.text, message.html):
+        assert all(body.count(name) == 1 for name in ("training", "lab", other.name))
+
+
+def test_deletions_of_a_person_who_never_rests_are_told(flavor: Flavor, cloud: Cloud, sent: Send):
+    cloud.keystone.users["admin"] = {"name": "operator"}
+    first, last = (book(cloud, world.hours(9, 10), flavor) for _ in range(2))
+    sent()
+    delete(first, "admin")
+    late = after(times.DELETIONS_TOLD_AFTER + 1)
+    delete(last, "admin", late)
+    assert told(sent(late)) == [first.reservation_id]
+
+
+def test_deletions_of_a_person_wait_for_no_others(flavor: Flavor, cloud: Cloud, sent: Send):
+    cloud.keystone.users["admin"] = {"name": "operator"}
+    of_admin, of_user, of_nobody = (book(cloud, world.hours(9, 10), flavor) for _ in range(3))
+    sent()
+    delete(of_admin, "admin")
+    at = after(times.DELETIONS_GATHERED_FOR + 1)
+    delete(of_user, "user", at)
+    delete(of_nobody, None, at)
+    ready = [lease.reservation_id for lease in (of_admin, of_nobody)]
+    assert told(sent(at, own_changes=True)) == ready
 
 
 def test_manager_that_dies_after_sending_sends_the_same_message_again(

@@ -547,9 +547,9 @@ def test_deletion_says_what_has_happened_to_servers(
         session.change(executions.request, lease.id, DELETE)
     timeutils.set_time_override(SPAN.start + HOUR)
     Manager().run(SPAN.start + HOUR)
-    made = sent(SPAN.start + HOUR)
-    assert events(made) == ["deleted", "deleted"]
-    assert all("Its servers were deleted too" in message.text for message in made)
+    (message,) = sent(SPAN.start + HOUR)
+    assert message.event == "deleted" and len(message.events) == 2
+    assert "Their servers were deleted too" in message.text
 
 
 def test_data_of_a_message_is_that_of_the_notification(

@@ -33,6 +33,7 @@ def values(**changes: Any) -> dict[str, Any]:
         "reservation": reservation,
         "reservations": [{**reservation, "before": None}],
         "number": 1,
+        "is_alike": True,
         "title": '"training"',
         "project": "alpha",
         "instances": "2 instances",
@@ -248,7 +249,8 @@ def several(event: str, **changes: Any) -> dict[str, Any]:
     usual = values(event=event, extension=None, **changes)
     before = usual["before"] if event == "maintenance" else None
     ids = [f"{number}2222222-2222-4222-8222-222222222222" for number in range(3)]
-    items = [{**usual["reservation"], "id": each, "before": before} for each in ids]
+    more = {"before": before, "begun": usual["begun"], "instances": usual["instances"]}
+    items = [{**usual["reservation"], "id": each, **more} for each in ids]
     return {**usual, "reservations": items, "number": len(items)}
 
 
@@ -262,6 +264,14 @@ def test_message_about_several_reservations_shows_each(event: str, begun: bool):
         assert all(body.count(each["id"]) == 1 for each in given["reservations"])
         assert body.count("2026-12-01T09:00:00+00:00") == 3
         assert "this reservation" not in body.partition("You get this message")[0]
+
+
+@pytest.mark.parametrize("is_wait", [True, False])
+def test_message_names_what_its_id_is_of(is_wait: bool):
+    made = Templates().render("wait_told", values(event="wait_told", is_wait=is_wait))
+    assert ("Wait:        training" in made.text) is is_wait
+    assert (">Wait<" in made.html) is is_wait
+    assert ("Reservation: training" in made.text) is not is_wait
 
 
 @pytest.mark.parametrize("name", ["message.txt", "message.html"])

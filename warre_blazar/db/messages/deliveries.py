@@ -133,7 +133,8 @@ def due(
         projects come after all others.
     :param in_groups: whether the channel tells what belongs together in one message. Then notices
         about a series aren't due until its request is over, and all of its bookings are due at
-        once, whatever the limit.
+        once, whatever the limit. Deletions by a person aren't due until the person deletes nothing
+        more.
     """
     waiting = (deliveries.c.channel == channel, deliveries.c.given_up_at.is_(None))
     # A few rows, which the database reads once, and not again for each notice.
@@ -157,7 +158,10 @@ def due(
         .limit(limit)
     )
     if in_groups:
-        found = found.where(deliveries.c.subject.not_in(_of_unfinished_series()))
+        found = found.where(
+            deliveries.c.subject.not_in(_of_unfinished_series()),
+            deliveries.c.entry_id.not_in(_unfinished_deletions(now)),
+        )
     chosen = found.subquery()
     query = _NOTICES.join(chosen, chosen.c.id == deliveries.c.id)
     notices = _read(db, query.order_by(chosen.c.turn, chosen.c.last, chosen.c.id))
@@ -190,6 +194,22 @@ def _of_unfinished_series() -> sa.Select[tuple[str]]:
             # NOT IN would match nothing if there was a NULL.
             bookings.c.reservation_id.is_not(None),
         )
+    )
+
+
+def _unfinished_deletions(now: datetime.datetime) -> sa.Select[tuple[int]]:
+    """The ids of entries about deletions by people who may be about to delete more.
+
+    One command deletes several reservations by a request for each.
+    """
+    deletion = (_ENTRY.kind == Kind.DELETED.value, _ENTRY.telling == Telling.SPREAD.value)
+    gathered = datetime.timedelta(seconds=times.DELETIONS_GATHERED_FOR)
+    told = datetime.timedelta(seconds=times.DELETIONS_TOLD_AFTER)
+    busy = sa.select(_ENTRY.user_id).where(
+        *deletion, _ENTRY.user_id.is_not(None), _ENTRY.at > now - gathered
+    )
+    return sa.select(_ENTRY.id).where(
+        *deletion, _ENTRY.at > now - told, _ENTRY.user_id.in_(busy.correlate(None))
     )
 
 

@@ -10,18 +10,18 @@ from warre_blazar.domain.messages.notices import Kind, Notice
 #: that differ from reservation to reservation, such as how to extend it.
 _TOGETHER = frozenset({Kind.CREATED, Kind.DELETED, Kind.MAINTENANCE, Kind.HOST_LOST})
 
-#: What a message says once. It is the same for all reservations that the message is about.
-_SAID_ONCE = (
-    *("project_id", "user_id", "contact", "timezone"),
-    *("name", "instance_count", "before_end"),
-)
+#: Who gets a message, and in which time zone it shows times.
+_RECEIVER = ("project_id", "user_id", "contact", "timezone")
+#: What a message says once. It is the same for all reservations that the message is about. Messages
+#: about deletions say it of each reservation.
+_SAID_ONCE = (*_RECEIVER, "name", "instance_count", "before_end")
 
 
 def grouped(notices: Sequence[Notice]) -> list[list[Notice]]:
     """Notices in groups, each of which is one message, in the order in which they are told.
 
-    The reservations of a group are of one series or one lease, and the same has happened to them.
-    A notice overtakes others, but none about the same reservation.
+    The reservations of a group are of one series or one lease, or one person has deleted them, and
+    the same has happened to them. A notice overtakes others, but none about the same reservation.
     """
     groups: list[list[Notice]] = []
     #: The place of the last group of each kind of group, and of the last one about each subject.
@@ -43,6 +43,8 @@ def _key(notice: Notice) -> tuple[Any, ...]:
     news, content = notice.news, notice.content
     if news.kind not in _TOGETHER:
         return (notice.id,)
+    if news.kind is Kind.DELETED:
+        return (news.kind, news.user_id, *(content[name] for name in _RECEIVER))
     thing = content["series_id"] or content["lease_id"]
     said = (content["flavor"]["id"], *(content[name] for name in _SAID_ONCE))
     return (news.kind, news.user_id, thing, has_begun(notice), *said)

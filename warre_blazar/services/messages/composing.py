@@ -134,7 +134,8 @@ class Composer:
             "reservation": _seen(content),
             "reservations": [_listed(each) for each in notices],
             "number": len(notices),
-            "title": _title(content),
+            "is_alike": _is_alike(notices),
+            "title": _title(notices),
             "project": messages.one_line(recipient.project),
             "instances": counted(count, "instance"),
             "servers": counted(count, "server"),
@@ -216,13 +217,25 @@ def _seen(content: Mapping[str, Any]) -> dict[str, Any]:
 
 def _listed(notice: Notice) -> dict[str, Any]:
     """The reservation in a list, with the times before maintenance has changed them."""
-    before = notice.news.before if notice.news.kind is Kind.MAINTENANCE else None
-    return {**_seen(notice.content), "before": before}
+    return {
+        **_seen(notice.content),
+        "before": notice.news.before if notice.news.kind is Kind.MAINTENANCE else None,
+        "instances": counted(notice.content["instance_count"], "instance"),
+        "begun": messages.has_begun(notice),
+    }
 
 
-def _title(content: Mapping[str, Any]) -> str:
-    """The words after "your reservation" in subjects."""
-    name = messages.one_line(content["name"] or "")
+def _is_alike(notices: Sequence[Notice]) -> bool:
+    """Whether the reservations have the same name, flavor and number of instances."""
+    seen = [each.content for each in notices]
+    return len({(each["name"], each["flavor"]["id"], each["instance_count"]) for each in seen}) == 1
+
+
+def _title(notices: Sequence[Notice]) -> str:
+    """The words after "your reservation" in subjects: what the reservations have in common."""
+    names = {messages.one_line(each.content["name"] or "") for each in notices}
+    name = names.pop() if len(names) == 1 else ""
     if not name:
-        return f"of {messages.one_line(content['flavor']['name'])}"
+        flavors = {messages.one_line(each.content["flavor"]["name"]) for each in notices}
+        return f"of {flavors.pop() if len(flavors) == 1 else counted(len(flavors), 'flavor')}"
     return f'"{name}"' if len(name) <= _LONGEST_NAME else f'"{name[:_LONGEST_NAME]}..."'

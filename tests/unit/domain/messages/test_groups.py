@@ -69,6 +69,26 @@ def test_what_a_message_says_once_is_the_same_in_a_group(changes: dict[str, Any]
     assert ids(grouped([notice(0, "a"), notice(1, "b", **changes)])) == [[0], [1]]
 
 
+@pytest.mark.parametrize(
+    ("changes", "is_one"),
+    [
+        ({"series_id": "another"}, True),
+        ({"name": "another"}, True),
+        ({"instance_count": 2}, True),
+        ({"flavor": {"id": "another"}}, True),
+        ({"start": "2099-01-01T00:00:00+00:00"}, True),
+        ({"by": "another"}, False),
+        ({"user_id": "another"}, False),
+        ({"project_id": "another"}, False),
+        ({"contact": "c@example.org"}, False),
+        ({"timezone": "UTC"}, False),
+    ],
+)
+def test_deletions_by_a_person_are_a_group_of_each_receiver(changes: dict[str, Any], is_one: bool):
+    deleted = [notice(0, "a", Kind.DELETED), notice(1, "b", Kind.DELETED, **changes)]
+    assert ids(grouped(deleted)) == ([[0, 1]] if is_one else [[0], [1]])
+
+
 @pytest.mark.parametrize("kind", [Kind.STARTED, Kind.REMINDED, Kind.ENDED, Kind.RESCHEDULED])
 def test_what_differs_from_reservation_to_reservation_is_told_alone(kind: Kind):
     assert ids(grouped([notice(0, "a", kind), notice(1, "b", kind)])) == [[0], [1]]
