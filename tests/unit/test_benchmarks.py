@@ -15,6 +15,7 @@ SMALLEST = {
     "devices_over_time": "--hosts 1",
     "freeslots": "--sizes 10 --runs 1 --hosts 2",
     "hosts": "--sizes 4x2 4x2x2 --days 14 --runs 1",
+    "managers": "--managers 1 --flavors 1 --bookings 1 --hosts 2 --each 1 --runs 1",
     "metrics": "--sizes 10 --runs 1 --hosts 2 --flavors 2",
     "moves": "--runs 1",
     "offers": "--flavors 2 --hosts 2 --live 10 --kinds 1 --runs 1 --moves 1",
