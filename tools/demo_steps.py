@@ -148,9 +148,9 @@ def offer(admin: Person) -> None:
     admin.request("POST", "/v2/flavors/", {"name": FLAVOR, **size, **terms}, want=202)
 
 
-def period() -> dict[str, str]:
-    """Return start and end of an hour that begins on a full minute, in 15 to 75 seconds."""
-    start = datetime.datetime.now(datetime.UTC) + datetime.timedelta(seconds=75)
+def period(seconds: float = 75) -> dict[str, str]:
+    """Return start and end of an hour that begins on a full minute, in up to so many seconds."""
+    start = datetime.datetime.now(datetime.UTC) + datetime.timedelta(seconds=seconds)
     end = start + datetime.timedelta(hours=1)
     return {k: t.strftime("%Y-%m-%dT%H:%M:00+00:00") for k, t in (("start", start), ("end", end))}
 
@@ -283,7 +283,8 @@ def main() -> None:
         alpha.request("GET", path)
         show_flavor(admin, nova_flavor)
     use(admin, alpha, beta, nova_flavor)
-    overlapping = period() | {"end": when["end"]}
+    # It doesn't begin while it is being deleted, which is refused.
+    overlapping = period(1800) | {"end": when["end"]}
     with step("2 more instances are refused, because only 1 slot is left"):
         refused = book(beta, overlapping, 2, want=400)
         if refused["code"] != "slots_exhausted":
