@@ -194,9 +194,11 @@ def unplan(db: Session, item: BookedSeries) -> int:
 
 
 def was_asked(db: Session, item: BookedSeries, work_id: str) -> bool:
-    """Whether a request has asked for occurrences of a series."""
+    """Whether a request has asked for new occurrences of a series, or has booked any."""
     its = (occurrences.c.series_id == item.id, occurrences.c.work_id == work_id)
-    return db.execute(sa.select(occurrences.c.start_date).where(*its).limit(1)).first() is not None
+    asked = sa.select(sa.literal(1)).where(*its)
+    booked = sa.select(sa.literal(1)).where(_booked_by(work_id))
+    return db.execute(sa.union_all(asked, booked).limit(1)).first() is not None
 
 
 def planned(db: Session, item: BookedSeries) -> list[PlannedOccurrence]:
@@ -221,6 +223,7 @@ def _occurrence(row: sa.Row[Any]) -> PlannedOccurrence:
         jsonutils.loads(row.refusal) if row.refusal else None,
         None if row.refusal else row.deleted_at,
         row.deleted_by,
+        row.work_id,
     )
 
 
@@ -274,9 +277,13 @@ def left_to_delete(db: Session, item: BookedSeries) -> list[Reservation]:
 
 def count(db: Session, item: BookedSeries) -> int:
     """How many reservations the present request to a series has booked, without deleted ones."""
-    these = (bookings.c.series_work == item.work_id, bookings.c.live_id.is_not(None))
-    query = sa.select(sa.func.count()).select_from(bookings).where(*these)
+    query = sa.select(sa.func.count()).select_from(bookings).where(_booked_by(item.work_id))
     return db.execute(query).scalar_one()
+
+
+def _booked_by(work_id: str) -> sa.ColumnElement[bool]:
+    """The condition for the reservations that a request has booked, without deleted ones."""
+    return sa.and_(bookings.c.series_work == work_id, bookings.c.live_id.is_not(None))
 
 
 def forget_old(db: Session, before: datetime.datetime) -> int:

@@ -208,3 +208,32 @@ def test_repeated_extension_of_a_series_books_nothing_again(alpha: Person, flavo
     other = alpha.send("PATCH", path, {"more": 1}, key)
     assert refusal(other) == (422, "idempotency_key_reused")
     assert alpha.send("PATCH", path, {"more": 1}, {"Idempotency-Key": SECOND}).json["planned"] == 5
+
+
+def test_repeated_extension_says_again_what_was_refused(alpha: Person, beta: Person, flavor):
+    made = things.add_series(alpha, flavor)
+    things.book(beta, flavor, start=things.at(5, 9), end=things.at(5, 20), instance_count=2)
+    path, key = f"series/{made['id']}", {"Idempotency-Key": FIRST}
+    first, again = (alpha.send("PATCH", path, {"more": 2}, key).json for _ in range(2))
+    assert [each["start"] for each in first["refused"]] == [things.at(5, 9)]
+    assert without_proposals(again) == without_proposals(first)
+
+
+def test_what_was_missing_is_booked_once_and_said_again(alpha: Person, beta: Person, flavor):
+    taken = things.book(beta, flavor, start=things.at(4, 9), end=things.at(4, 20), instance_count=2)
+    things.book(beta, flavor, start=things.at(5, 9), end=things.at(5, 20), instance_count=2)
+    body = things.series(flavor, rrule="FREQ=DAILY;COUNT=3")
+    made, repeated = (send(alpha, "series", body, SECOND).json for _ in range(2))
+    assert [each["start"] for each in made["refused"]] == [things.at(4, 9), things.at(5, 9)]
+    assert without_proposals(repeated) == without_proposals(made)
+    beta.delete(f"reservations/{taken['id']}")
+    path, key = f"series/{made['id']}", {"Idempotency-Key": FIRST}
+    first, again = (alpha.send("PATCH", path, {"missing": True}, key).json for _ in range(2))
+    assert [each["start"] for each in first["refused"]] == [things.at(5, 9)]
+    assert without_proposals(again) == without_proposals(first)
+
+
+def without_proposals(answer: dict[str, Any]) -> dict[str, Any]:
+    """An answer about a series without the next starts, which a repeat doesn't look for again."""
+    refused = [{**each, "next_start": None} for each in answer["refused"]]
+    return {**answer, "refused": refused}

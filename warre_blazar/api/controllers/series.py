@@ -89,12 +89,13 @@ class SeriesController(base.Controller):
 
         if is_dry_run:
             return views.series_foreseen(occurrences.foresee(asked(uuidutils.generate_uuid())))
-        made = base.made_once(
+        return base.made_once(
             values,
             _made_before,
-            lambda series_id: occurrences.create(base.caller(project_id), asked(series_id)),
+            lambda series_id: _outcome(
+                occurrences.create(base.caller(project_id), asked(series_id))
+            ),
         )
-        return _outcome(made)
 
     @pecan.expose("json")
     def patch(self, *path: str, **_query: Any) -> Any:
@@ -107,14 +108,13 @@ class SeriesController(base.Controller):
             raise exceptions.InvalidField("until", texts.expected.EITHER(one="more", other="until"))
         if is_dry_run:
             return views.series_foreseen(occurrences.foresee(_asked(item, values)))
-        made = base.made_once(
+        return base.made_once(
             values,
-            lambda work_id: _extended_before(item, work_id),
-            lambda work_id: occurrences.extend(
-                base.caller(item.project_id), _asked(item, values), work_id
+            lambda work_id: _extended_before(item, values, work_id),
+            lambda work_id: _outcome(
+                occurrences.extend(base.caller(item.project_id), _asked(item, values), work_id)
             ),
         )
-        return _outcome(made)
 
     @pecan.expose("json")
     def delete(self, *path: str, **_query: Any) -> Any:
@@ -203,13 +203,29 @@ def _named(field: str) -> Iterator[None]:
         raise exceptions.InvalidField(field, error.expected) from None
 
 
-def _made_before(series_id: str) -> SeriesOutcome | None:
+def _made_before(series_id: str, work_id: str | None = None) -> dict[str, Any] | None:
+    """The answer to a request that has booked a series, without the next starts.
+
+    :param work_id: the request that has asked for the occurrences. None: any.
+    """
     item = progress.find(series_id)
-    return SeriesOutcome(item, (), ()) if item else None
+    if item is None:
+        return None
+    refused = [
+        {**views.span(each.span), **each.refusal, "next_start": None}
+        for each in progress.plan(item)
+        if each.is_missing and each.refusal and work_id in (None, each.work_id)
+    ]
+    return {**_document(item), "refused": refused}
 
 
-def _extended_before(item: BookedSeries, work_id: str) -> SeriesOutcome | None:
-    return _made_before(item.id) if progress.was_asked(item, work_id) else None
+def _extended_before(
+    item: BookedSeries, values: dict[str, Any], work_id: str
+) -> dict[str, Any] | None:
+    if not progress.was_asked(item, work_id):
+        return None
+    # Whoever asks for what is missing asks for it again.
+    return _made_before(item.id, None if "missing" in values else work_id)
 
 
 def _outcome(made: SeriesOutcome) -> dict[str, Any]:

@@ -87,6 +87,8 @@ class PlannedOccurrence:
     #: When its reservation was deleted, and by whom. None: it wasn't, or by no user.
     deleted_at: datetime.datetime | None = None
     deleted_by: str | None = None
+    #: The request that was the first to ask for it.
+    work_id: str = ""
 
     @property
     def is_missing(self) -> bool:

@@ -71,7 +71,7 @@ def plan(item: BookedSeries) -> list[PlannedOccurrence]:
 
 
 def was_asked(item: BookedSeries, work_id: str) -> bool:
-    """Whether a request has asked for occurrences of a series that weren't asked for before."""
+    """Whether a request has asked for new occurrences of a series, or has booked any."""
     with session.reader() as db:
         return stored.was_asked(db, item, work_id)
 
