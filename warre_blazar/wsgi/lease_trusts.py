@@ -4,6 +4,7 @@ import types
 from typing import Any
 
 import flask
+from blazar import exceptions as blazar_exc
 from blazar.utils import trusts
 
 from warre_blazar.domain.flavors.flavor import RESOURCE_TYPE
@@ -34,5 +35,9 @@ def _trust_for_request() -> Any:
     try:
         with keystone.speaking_of("Keystone", "a trust for Blazar's user: "):
             return _make_trust()
+    except exceptions.ServiceRefused as error:
+        # Keystone refuses each time, for instance because of a restricted application credential.
+        # Azimuth shows its users why if the status is 400, and otherwise tries again for ever.
+        raise blazar_exc.InvalidInput(error.message) from error
     except exceptions.WarreError as error:
         raise as_blazar(error) from error

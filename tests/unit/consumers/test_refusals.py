@@ -42,6 +42,12 @@ def _slots(site: ExactSite, admin: Person) -> dict[str, Any]:
     return instance(things.add_flavor(admin)["id"], 3)
 
 
+def _taken(site: ExactSite, admin: Person) -> dict[str, Any]:
+    flavor = things.add_flavor(admin)
+    site.book(instance(flavor["id"], 2))
+    return instance(flavor["id"])
+
+
 def _hosts(site: ExactSite, admin: Person) -> dict[str, Any]:
     return instance(things.add_flavor(admin, slots=100)["id"], 100)
 
@@ -67,6 +73,16 @@ def _plain_full(site: ExactSite, admin: Person) -> dict[str, Any]:
     return instance("plain", 1000)
 
 
+def _plain_affinity(site: ExactSite, admin: Person) -> dict[str, Any]:
+    return instance("plain", affinity="True")
+
+
+def _restricted(site: ExactSite, admin: Person) -> dict[str, Any]:
+    """Keystone makes no trust for a user with a restricted application credential."""
+    site.cloud.keystone.fail(match="POST /v3/OS-TRUST/trusts", status=403)
+    return instance(things.add_flavor(admin)["id"])
+
+
 def _no_amount(site: ExactSite, admin: Person) -> dict[str, Any]:
     return instance(things.add_flavor(admin)["id"], "")
 
@@ -82,12 +98,15 @@ CASES: dict[Case, str] = {
     _inactive: "not available",
     _window: "maintenance",
     _slots: "slots",
+    _taken: "at most 0 of 2 slots are free",
     _hosts: "No capacity: 100 asked",
     _no_host: "No host matches",
     _ambiguous: "give the id of one",
     _unknown: "Flavor 5b9fa3c1-7e20-4d18-9c46-0e5d2f81b7aa does not exist",
     _hidden: "does not exist",
     _plain_full: "Not enough hosts",
+    _plain_affinity: "Affinity",
+    _restricted: "a trust for Blazar's user",
     _no_amount: "amount",
     _unknown_key: "amount",
 }
@@ -120,14 +139,13 @@ def test_service_that_is_away_lets_azimuth_try_again(site: ExactSite, admin: Per
     assert site.send("POST", body=body(asked)).status_int == 503
 
 
-def test_answers_have_no_charset(site: ExactSite, admin: Person):
+@pytest.mark.parametrize("accepted", [JSON, "*/*"])
+def test_answers_have_no_charset(site: ExactSite, admin: Person, accepted: str):
     """Azimuth's operator takes any other type for bytes."""
     asked = instance(things.add_flavor(admin)["id"])
-    answers = [
-        site.send("POST", body=body(asked)),
-        site.send("POST", body=body(_unknown(site, admin))),
-    ]
-    answers += [site.send("GET"), site.send("GET", "/nonesuch"), site.send("POST", body=b"{}")]
+    posted = [body(asked), body(_unknown(site, admin)), b"{}"]
+    answers = [site.send("POST", body=each, Accept=accepted) for each in posted]
+    answers += [site.send("GET", path, Accept=accepted) for path in ("", "/nonesuch")]
     assert {answer.headers["Content-Type"] for answer in answers} == {JSON}
 
 
