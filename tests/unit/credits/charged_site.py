@@ -1,13 +1,21 @@
 """A site whose leases are charged: how they are booked on each path, and what managers do then."""
 
+import contextlib
 import datetime
+import uuid
+from collections.abc import Callable, Iterator
 from typing import Any
 
+import pytest
 import sqlalchemy as sa
+from blazar.db.sqlalchemy import api
+from blazar.enforcement import UsageEnforcement
+from blazar.manager import service
+from oslo_config import cfg
 from oslo_utils import timeutils
 
 from tests.functional.db import managers, notices
-from tests.unit.api import things
+from tests.unit.api import identity, things
 from tests.unit.api.people import Person
 from tests.unit.api.site import SlowExecutor
 from tests.unit.wsgi import sending
@@ -27,6 +35,48 @@ from warre_blazar.site_rules import credits
 
 #: The ways in to a booking of two hours.
 PATHS = ("/v2", "/v2/warre/v1", "/v1")
+#: The identity service in the catalog, as the credits services know it.
+AUTH_URL = "https://keystone.example.org:5000/v3"
+
+
+def prepare(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give people UUIDs as ids, and restore after the test what the filter changes in Blazar."""
+    monkeypatch.setattr(identity, "project_id", lambda person: _uuid(f"project {person}"))
+    monkeypatch.setattr(identity, "user_id", lambda person: _uuid(f"user {person}"))
+    # The API remembers whose a token is.
+    monkeypatch.setattr(identity, "token", lambda person: f"token-with-uuid-{person}")
+    for owner, name in (
+        (service.ManagerService, "create_lease"),
+        (service.ManagerService, "update_lease"),
+        (api, "reservation_create"),
+    ):
+        monkeypatch.setattr(owner, name, getattr(owner, name))
+
+
+def _uuid(name: str) -> str:
+    return uuid.uuid5(uuid.NAMESPACE_DNS, name).hex
+
+
+@contextlib.contextmanager
+def filtering(blazar: WholeSite) -> Iterator[Callable[..., None]]:
+    """A context with a function that enables the filter with options."""
+    named: set[str] = {"enabled_filters"}
+    before = list(cfg.CONF.enforcement.enabled_filters)
+    enforcement = blazar._manager.enforcement
+
+    def configure(**options: object) -> None:
+        options = {"credits_auth_url": AUTH_URL, **options}
+        named.update(options)
+        filters = [*before, "CreditsFilter"]
+        for name, value in {**options, "enabled_filters": filters}.items():
+            cfg.CONF.set_override(name, value, "enforcement")
+        blazar._manager.enforcement = UsageEnforcement()
+
+    yield configure
+    for name in named:
+        cfg.CONF.clear_override(name, "enforcement")
+    cfg.CONF.set_override("enabled_filters", before, "enforcement")
+    blazar._manager.enforcement = enforcement
 
 
 class ChargedSite:

@@ -1,29 +1,18 @@
 """A site whose leases are charged by a credits service, which each test sets up anew."""
 
-import uuid
 from collections.abc import Callable, Iterator
 
 import pytest
-from blazar.db.sqlalchemy import api
-from blazar.enforcement import UsageEnforcement
-from blazar.manager import service
-from oslo_config import cfg
 from oslo_utils import timeutils
 
 from tests.fakes.chameleon_portal import ChameleonPortal
 from tests.fakes.coral_credits import CoralCredits
 from tests.unit.api import identity, things
 from tests.unit.api.people import Person
-from tests.unit.credits.charged_site import ChargedSite
+from tests.unit.credits import charged_site
+from tests.unit.credits.charged_site import AUTH_URL, ChargedSite
 from tests.unit.wsgi.whole import WholeSite
 from warre_blazar import timer
-
-#: The identity service in the catalog, as the credits services know it.
-AUTH_URL = "https://keystone.example.org:5000/v3"
-
-
-def _uuid(name: str) -> str:
-    return uuid.uuid5(uuid.NAMESPACE_DNS, name).hex
 
 
 @pytest.fixture(scope="package")
@@ -39,39 +28,17 @@ def site(running: WholeSite, monkeypatch: pytest.MonkeyPatch) -> Iterator[Charge
     """The site with three hosts and a public Nova flavor. Ids of people are UUIDs, as usual."""
     running.clear()
     monkeypatch.setattr(timer, "clock", running.clock)
-    monkeypatch.setattr(identity, "project_id", lambda person: _uuid(f"project {person}"))
-    monkeypatch.setattr(identity, "user_id", lambda person: _uuid(f"user {person}"))
+    charged_site.prepare(monkeypatch)
     running.furnish()
-    # What the filter changes in Blazar is restored after the test.
-    for owner, name in (
-        (service.ManagerService, "create_lease"),
-        (service.ManagerService, "update_lease"),
-        (api, "reservation_create"),
-    ):
-        monkeypatch.setattr(owner, name, getattr(owner, name))
-    enforcement = running._manager.enforcement
     yield ChargedSite(running)
-    running._manager.enforcement = enforcement
     running.settle()
 
 
 @pytest.fixture
 def configured(site: ChargedSite) -> Iterator[Callable[..., None]]:
     """A function that enables the filter with options."""
-    named: set[str] = {"enabled_filters"}
-    before = list(cfg.CONF.enforcement.enabled_filters)
-
-    def configure(**options: object) -> None:
-        named.update(options)
-        filters = [*before, "CreditsFilter"]
-        for name, value in {**options, "enabled_filters": filters}.items():
-            cfg.CONF.set_override(name, value, "enforcement")
-        site.blazar._manager.enforcement = UsageEnforcement()
-
-    yield configure
-    for name in named:
-        cfg.CONF.clear_override(name, "enforcement")
-    cfg.CONF.set_override("enabled_filters", before, "enforcement")
+    with charged_site.filtering(site.blazar) as configure:
+        yield configure
 
 
 @pytest.fixture(scope="package")
@@ -89,9 +56,7 @@ def coral(coral_service: CoralCredits, configured: Callable[..., None]) -> Coral
     coral_service.forget()
     alpha = identity.project_id("alpha")
     coral_service.grant(alpha, VCPU=100, MEMORY_MB=100_000, DISK_GB=1000)
-    configured(
-        credits_url=coral_service.url, credits_token=coral_service.token, credits_auth_url=AUTH_URL
-    )
+    configured(credits_url=coral_service.url, credits_token=coral_service.token)
     return coral_service
 
 
@@ -99,9 +64,7 @@ def coral(coral_service: CoralCredits, configured: Callable[..., None]) -> Coral
 def portal(site: ChargedSite, configured: Callable[..., None]) -> Iterator[ChameleonPortal]:
     """Chameleon's portal."""
     made = ChameleonPortal(site.blazar.cloud.keystone, AUTH_URL)
-    configured(
-        credits_api="chameleon-portal", credits_url=f"{made.url}/", credits_auth_url=AUTH_URL
-    )
+    configured(credits_api="chameleon-portal", credits_url=f"{made.url}/")
     yield made
     made.stop()
 

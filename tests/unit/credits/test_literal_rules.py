@@ -211,6 +211,15 @@ def test_properties_are_never_null(portal: ChameleonPortal, alpha: Person, flavo
     assert "resource_properties" not in found[2]
 
 
+def test_each_of_several_reservations_has_its_own_allocations(
+    portal: ChameleonPortal, alpha: Person
+):
+    """Blazar passes the hosts of the last one for each."""
+    assert book_lease(alpha, {**OF_FLAVOR, "amount": 1}, OF_FLAVOR).status_int == 201
+    ((_, body),) = portal.bodies
+    assert [len(r["allocations"]) for r in body["lease"]["reservations"]] == [1, 3]
+
+
 def test_allocations_are_counted_by_instance_after_the_booking_too(
     site: ChargedSite, portal: ChameleonPortal, alpha: Person, admin: Person
 ):
