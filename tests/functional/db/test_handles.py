@@ -91,6 +91,14 @@ def test_two_at_a_time_are_refused_and_one_after_the_other_are_not(flavor):
     world.book(world.request(flavor, FIRST))
 
 
+def test_projects_with_one_handle_have_nova_flavors_of_their_own(cloud: Cloud, flavor):
+    """A program that looks for the name takes the first flavor that has it."""
+    for project_id in (world.PROJECT, "beta"):
+        world.begin(world.book(wish(flavor, FIRST, project_id=project_id)))
+    known = {each["name"]: each["access"] for each in cloud.nova.flavors.values()}
+    assert known == {NAME: {world.PROJECT}, "reservation:nightly@beta": {"beta"}}
+
+
 def test_all_views_follow(flavor):
     lease = world.book(wish(flavor, FIRST))
     world.book(wish(flavor, SECOND))

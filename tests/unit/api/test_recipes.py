@@ -85,6 +85,42 @@ def test_terraform_waits_by_statuses_of_the_api(site: Site, flavor: Any, alpha: 
     assert shown["compute_flavor"] in listed(site, alpha)
 
 
+def test_terraform_prints_why_a_booking_is_refused(site: Site, flavor: Any, alpha: Person):
+    before = site.rows()
+    body = {**terraform_body(), "start": at(2, 9), "end": at(2, 17), "instance_count": 3}
+    refused = alpha.post("reservations", body)
+    assert (refused.status_int, refused.content_type) == (400, "application/json")
+    assert "3 asked" in refused.json["error_message"]
+    assert site.rows() == before
+
+
+def test_servers_boot_from_the_start_to_the_end(site: Site, flavor: Any, alpha: Person):
+    """Both programs send the id to Nova unchecked, and Nova refuses it before and after.
+
+    Meanwhile, Terraform would replace a server whose flavor is gone, and resize it to another one.
+    """
+
+    def boot() -> str:
+        return site.cloud.nova.boot(booked["compute_flavor"], alpha.project_id)
+
+    booked = things.book(alpha, flavor, instance_count=2)
+    with pytest.raises((AssertionError, KeyError)):
+        boot()
+    go_to(site, 2, 9)
+    server, flavors = boot(), site.cloud.nova.flavors
+    made = flavors[booked["compute_flavor"]]["number"]
+    for changed in ({"end": at(2, 13)}, {"name": "n"}, {"instance_count": 1}):
+        things.made(alpha.patch(f"reservations/{booked['id']}", changed))
+        go_to(site, 2, 10)
+        assert booked["compute_flavor"] in listed(site, alpha)
+        assert flavors[booked["compute_flavor"]]["number"] == made
+        assert things.made(alpha.get(f"reservations/{booked['id']}")).items() >= changed.items()
+    go_to(site, 2, 13)
+    assert server not in site.cloud.nova.servers
+    with pytest.raises(KeyError):
+        boot()
+
+
 def test_cluster_api_finds_the_flavor_by_id_and_name(site: Site, flavor: Any, alpha: Person):
     """It is readable from the start to the end, and its name belongs to no other one."""
     manifest = re.search(r"yaml\n\n((?: {6}.*\n)+)", CLUSTER_API)

@@ -152,6 +152,22 @@ def test_lease_is_shown_as_starting_as_long_as_nova_is_away(
     assert len(operator.names(lease)) == 2
 
 
+def test_deleted_platform_has_no_lease_although_nova_is_away(
+    site: ExactSite, operator: Operator, size: dict[str, Any]
+):
+    """The operator deletes it again and again for as long as it is in the list."""
+    operator.book(instance(size["id"]), instance("plain"))
+    site.go_to(NOW)
+    lease = operator.found()
+    assert lease is not None
+    site.cloud.nova.fail(match="/v2.1/", status=503)
+    assert operator.delete(lease) == 204
+    assert operator.found() is None
+    site.cloud.nova.mend()
+    backing.reconcile()
+    assert set(site.cloud.nova.flavors) == {size["id"], "plain"}
+
+
 def test_refused_platform_leaves_no_lease(
     site: ExactSite, operator: Operator, size: dict[str, Any]
 ):

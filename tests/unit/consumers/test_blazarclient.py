@@ -40,16 +40,24 @@ def flavor(admin: Person) -> dict[str, Any]:
     return things.add_flavor(admin)
 
 
+def arguments(kind: Any, *words: str) -> dict[str, Any]:
+    """What a command makes of its words."""
+    command = kind(argparse.Namespace(), None)
+    return dict(command.args2body(command.get_parser("x").parse_args(words)))
+
+
 def create(client: Any, *reservations: str, **more: str) -> Any:
     """Do what ``lease create`` does with options."""
     words = ["--start-date", "2100-01-03 09:00", "--end-date", "2100-01-03 17:00"]
     words += [w for each in reservations for w in ("--reservation", each)]
     words += [w for name, value in more.items() for w in (f"--{name}", value)]
-    command = commands.CreateLease(argparse.Namespace(), None)
-    parser = argparse.ArgumentParser()
-    command.get_parser = lambda _: parser
-    parsed = commands.CreateLease.get_parser(command, "x").parse_args([*words, "mylease"])
-    return client.create(**command.args2body(parsed))
+    return client.create(**arguments(commands.CreateLease, *words, "mylease"))
+
+
+def change(client: Any, lease: dict[str, Any], option: str, value: str) -> Any:
+    """Do what ``lease set`` does with an option."""
+    words = arguments(commands.UpdateLease, option, value, lease["id"])
+    return client.update(lease["id"], **words)
 
 
 def of(flavor_id: str, more: str = ",amount=2") -> str:
@@ -63,16 +71,17 @@ def test_lease_is_created_shown_extended_renamed_and_deleted(
     made = create(client, of(flavor[by]))
     assert forms.of_lease(made) == []
     assert client.list(sort_by="name") == [client.get(made["id"])] == [made]
-    for change, (first, last) in (
-        ({"prolong_for": "2h"}, ("09:00", "19:00")),
-        ({"reduce_by": "90m"}, ("09:00", "17:30")),
-        ({"defer_by": "1h"}, ("10:00", "17:30")),
-        ({"end_date": "2100-01-03 18:00"}, ("10:00", "18:00")),
+    for option, value, dates in (
+        ("--prolong-for", "2h", ("09:00", "19:00")),
+        ("--reduce-by", "90m", ("09:00", "17:30")),
+        ("--defer-by", "2h", ("11:00", "17:30")),
+        ("--advance-by", "30m", ("10:30", "17:30")),
+        ("--start-date", "2100-01-03 10:00", ("10:00", "17:30")),
+        ("--end-date", "2100-01-03 18:00", ("10:00", "18:00")),
     ):
-        changed = client.update(made["id"], **change)
-        dates = changed["start_date"][11:16], changed["end_date"][11:16]
-        assert dates == (first, last), change
-    assert client.update(made["id"], name="new")["name"] == "new"
+        changed = change(client, made, option, value)
+        assert (changed["start_date"][11:16], changed["end_date"][11:16]) == dates, option
+    assert change(client, made, "--name", "new")["name"] == "new"
     site.go_to(START.replace(hour=10))
     assert client.get(made["id"])["status"] == "ACTIVE"
     client.delete(made["id"])
@@ -82,7 +91,7 @@ def test_lease_is_created_shown_extended_renamed_and_deleted(
 def test_count_is_changed(client: Any, flavor: dict[str, Any]):
     made = create(client, of(flavor["id"]))
     reservation_id = made["reservations"][0]["id"]
-    changed = client.update(made["id"], reservations=[{"id": reservation_id, "amount": 1}])
+    changed = change(client, made, "--reservation", f"id={reservation_id},amount=1")
     assert changed["reservations"][0]["amount"] == 1
 
 
@@ -95,6 +104,12 @@ def test_affinity_is_kept(client: Any, flavor: dict[str, Any]):
     """Blazar's plugin can't reserve with one."""
     made = create(client, of(flavor["id"], ",amount=2,affinity=True"))
     assert made["reservations"][0]["affinity"] is True
+
+
+def test_time_of_the_message_before_the_end_is_kept(client: Any, flavor: dict[str, Any]):
+    made = create(client, of(flavor["id"]), **{"before-end-date": "2100-01-03 16:30"})
+    times = {each["event_type"]: each["time"] for each in made["events"]}
+    assert times["before_end_lease"] == "2100-01-03T16:30:00.000000"
 
 
 REFUSED: dict[str, dict[str, Any]] = {
@@ -120,9 +135,9 @@ def test_event_is_refused(client: Any, flavor: dict[str, Any]):
 def test_flavor_in_a_change_is_refused(client: Any, flavor: dict[str, Any]):
     """The client sends it as a part of the id."""
     made = create(client, of(flavor["id"]))
-    broken = {"id": f"{made['reservations'][0]['id']},flavor_id=y"}
+    words = f"id={made['reservations'][0]['id']},flavor_id=y"
     with pytest.raises(exception.BlazarClientException, match="ERROR: reservations"):
-        client.update(made["id"], reservations=[broken])
+        change(client, made, "--reservation", words)
     assert client.get(made["id"])["status"] == "PENDING"
 
 

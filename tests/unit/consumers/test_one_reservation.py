@@ -66,6 +66,19 @@ def test_lease_of_a_plain_nova_flavor_stays_as_it_is(site: ExactSite, flavor: di
         assert site.lease(made["id"])["status"] == status
 
 
+def test_lease_as_heat_books_it_stays_as_it_is(site: ExactSite):
+    """Heat's own resource knows only types of Blazar, and sends what its users leave out."""
+    size = {"amount": 2, "vcpus": 4, "memory_mb": 8192, "disk_gb": 20}
+    empty = {"resource_properties": None, "affinity": False}
+    made = site.book({"resource_type": "virtual:instance", **size, **empty})
+    assert sole(made).items() >= {"resource_type": "virtual:instance", **size}.items()
+    attributes = {"start_date", "end_date", "created_at", "updated_at", "status", "degraded"}
+    attributes |= {"name", "user_id", "project_id", "trust_id", "reservations", "events"}
+    assert attributes <= site.lease(made["id"]).keys()
+    assert site.send("DELETE", f"/{made['id']}").status_int == 204
+    assert site.send("DELETE", f"/{made['id']}").status_int == 404
+
+
 def test_reservation_of_a_client_of_ours_stays_as_it_is(site: ExactSite, flavor: dict[str, Any]):
     slot = {"resource_type": "flavor:slot", "flavor_id": flavor["id"], "amount": 1}
     shown = sole(site.book(slot))
