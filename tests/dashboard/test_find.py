@@ -2,6 +2,8 @@
 
 import dataclasses
 import datetime
+import html
+import re
 import time
 from collections.abc import Callable
 from typing import Any
@@ -10,13 +12,13 @@ import pytest
 
 from tests.dashboard.conftest import Visitor
 from tests.fakes.service import Answer
-from tests.unit.cli.fake_api import FLAVOR, Api, error, flavor, foreseen, reservation
+from tests.unit.cli.fake_api import FLAVOR, Api, error, flavor, foreseen, listing, reservation
 from warre_blazar import texts
 from warre_blazar.api import slot_views
 from warre_blazar.domain.slots.offers import FlavorOffer, NotOffered
 from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import exceptions
-from warre_blazar.services.slots.availability import FreeInstances
+from warre_blazar.services.slots.availability import FreeInstances, FreePart
 from warre_blazar.services.slots.offers import Found
 
 FIND = "/project/find_reservations/"
@@ -32,7 +34,8 @@ def days(count: int) -> list[Span]:
 
 
 def available(*free: int, flavors: int = 1) -> Answer:
-    parts = list(zip(days(len(free)), free, strict=True))
+    spans = days(len(free))
+    parts = [FreePart(spans[number], most) for number, most in enumerate(free)]
     named = [dataclasses.replace(FLAVOR, name=f"gpu.{number:03}") for number in range(flavors)]
     return Answer(200, slot_views.availability([FreeInstances(each, parts) for each in named]))
 
@@ -75,6 +78,93 @@ def test_page_says_why_a_flavor_is_never_free(member: Visitor, api: Api, can_wai
     assert ("Wait for it" in page) == ("Wait until something is free" in page) == can_wait
 
 
+def cells(page: str) -> list[tuple[str, str, str]]:
+    """The style, the words and the text of each cell of the calendar."""
+    found = re.findall(r'<td class="(.*?)"><a href=".*?" title="(.*?)".*?>(.*?)</a>', page)
+    return [(style, html.unescape(words), text) for style, words, text in found]
+
+
+def test_cells_say_why_nothing_is_free_and_where_a_booking_can_begin(
+    member: Visitor, api: Api
+) -> None:
+    codes = (None, "slots_exhausted", "maintenance", "too_far_ahead")
+    parts = [
+        FreePart(span, 0 if code else 2, can_start=not code, reason=code)
+        for span, code in zip(days(4), codes, strict=True)
+    ]
+    answer = slot_views.availability([FreeInstances(FLAVOR, parts)])
+    api.answers["GET /v2/availability"] = Answer(200, answer)
+    shown = cells(member.sees(f"{FIND}?count=2&hours=48"))
+    assert [(style, text) for style, _words, text in shown] == [
+        ("level4 starts", "2"),
+        ("level0", "0"),
+        ("closed", "✕"),
+        ("outside", "\N{EN DASH}"),
+    ]
+    said = [words.partition("; ")[2] for _style, words, _text in shown]
+    assert said == [
+        "your booking can begin then",
+        *(texts.BRIEF[code].sentence({}) for code in codes if code),
+    ]
+    (asked,) = [request for request in api.seen if request.line == "GET /v2/availability"]
+    assert (asked.query["count"], float(asked.query["hours"])) == ("2", 48)
+
+
+def test_row_says_why_what_is_wanted_can_not_be_booked(member: Visitor, api: Api) -> None:
+    why = exceptions.FlavorNotBookable(texts.refusals.TOO_LONG(max_length_hours=1))
+    missing = NotOffered(FLAVOR, why, None, None)
+    api.answers["GET /v2/offers"] = Answer(200, slot_views.offers(Found([], 0, [missing])))
+    parts = [FreePart(span, 2, can_start=False) for span in days(3)]
+    answer = slot_views.availability([FreeInstances(FLAVOR, parts)])
+    api.answers["GET /v2/availability"] = Answer(200, answer)
+    page = html.unescape(member.sees(FIND))
+    assert f'<small class="why">{texts.BRIEF["too_long"].sentence({})}</small>' in page
+    assert len(cells(page)) == 3
+
+
+@pytest.mark.parametrize(
+    ("query", "is_shown"),
+    [
+        ("words=LARGE", True),
+        ("words=trait:b+large", True),
+        ("words=a100", False),
+        ("vcpu=4&memory=8", True),
+        ("vcpu=5", False),
+        ("memory=9", False),
+    ],
+)
+def test_flavors_are_chosen_by_words_and_sizes(
+    query: str, is_shown: bool, member: Visitor, api: Api
+) -> None:
+    parts = [FreePart(span, 2) for span in days(3)]
+    answer = slot_views.availability([FreeInstances(FLAVOR, parts)])
+    api.answers["GET /v2/availability"] = Answer(200, answer)
+    page = member.sees(f"{FIND}?{query}")
+    assert bool(cells(page)) == (f"{BOOK}?start=" in page) == is_shown
+
+
+def test_each_flavor_has_one_line_even_if_others_have_many_offers(
+    member: Visitor, api: Api
+) -> None:
+    other = dataclasses.replace(FLAVOR, id="22222222-2222-4222-8222-222222222222", name="rare")
+    later = FlavorOffer(other, Span(days(3)[2].start, days(6)[5].start), 1)
+    api.answers["GET /v2/flavors"] = listing(flavor(), flavor(id=other.id, name="rare"))
+    found = Found([offer()] * 3, 4, (), [offer(), later])
+    api.answers["GET /v2/offers"] = Answer(200, slot_views.offers(found))
+    offers = member.sees(FIND).split('<ol class="offers">')[1].split("</ol>")[0]
+    assert re.findall("<strong>(.*?)</strong>", offers) == [FLAVOR.name, "rare"]
+
+
+def test_way_back_to_the_calendar_keeps_what_was_looked_for(member: Visitor) -> None:
+    query = "count=2&hours=5.0&start=2099-12-01&days=30&words=large"
+    page = member.sees(f"{FIND}?{query}")
+    book = html.unescape(re.findall(rf'href="({BOOK}.*?)"', page)[0])
+    sent = member.sends(book, values(check="1", back=query), 200).content.decode()
+    for text in (member.sees(book), sent):
+        (back,) = re.findall(rf'href="{FIND}\?(.*?)"', text)
+        assert set(html.unescape(back).split("&")) >= set(query.split("&"))
+
+
 def test_calendar_asks_once_for_the_slots(member: Visitor, api: Api) -> None:
     api.answers["GET /v2/availability"] = available(*[1] * 30, flavors=100)
     member.sees(f"{FIND}?days=30")
@@ -87,7 +177,7 @@ def test_day_leads_to_its_hours_and_an_hour_to_booking(member: Visitor, api: Api
     day = (TODAY + DAY).date().isoformat()
     assert f"day={day}" in member.sees(FIND)
     page = member.sees(f"{FIND}?count=2&hours=5&day={day}")
-    (asked,) = [r for r in api.seen if r.line == "GET /v2/availability" and "hour" in str(r.query)]
+    (asked,) = [r for r in api.seen if r.line == "GET /v2/availability" and r.query["by"] == "hour"]
     assert asked.query["from"].startswith(day)
     assert f"{BOOK}?start={day}" in page.replace("%3A", ":")
 

@@ -12,7 +12,7 @@ from openstack_dashboard.api import glance
 from tests.dashboard import site
 from tests.dashboard.conftest import Visitor
 from tests.fakes.service import Answer
-from tests.unit.cli.fake_api import Api, reservation
+from tests.unit.cli.fake_api import Api, listing, reservation
 
 PAGE = f"/project/flavor_reservations/{site.RESERVATION}/launch/"
 FUNCTIONS = {
@@ -38,6 +38,7 @@ def answers(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     site.fill(api, monkeypatch)
     running = Answer(200, reservation(status="ACTIVE"))
     api.answers[f"GET /v2/reservations/{site.RESERVATION}"] = running
+    api.answers["GET /v2/messages"] = Answer(200, {"enabled": True})
 
 
 def text(member: Visitor) -> str:
@@ -70,7 +71,13 @@ def test_page_says_why_nova_refuses_the_server(
         raise nova_exc.Forbidden(403, "Quota exceeded for cores")
 
     monkeypatch.setattr("openstack_dashboard.api.nova.server_create", refuse)
-    values = {"name": "worker", "image": "1", "network": "1", **site.hidden(member.sees(PAGE))}
+    values = {
+        "name": "worker",
+        "image": "1",
+        "network": "1",
+        "count": "1",
+        **site.hidden(member.sees(PAGE)),
+    }
     page = member.sends(PAGE, values, 200).content.decode()
     assert "Quota exceeded for cores" in page
     assert "worker" in page
@@ -102,12 +109,39 @@ def test_full_reservation_says_so_and_launches_nothing(
     monkeypatch.setattr(create, lambda _request, name, *_, **__: launched.append(name))
     shown = member.sees(PAGE.replace("launch/", ""))
     form = member.sees(PAGE)
-    values = {"name": "worker", "image": "1", "network": "1", **site.hidden(form)}
+    values = {"name": "worker", "image": "1", "network": "1", "count": "1", **site.hidden(form)}
     sent = member.sends(PAGE, values, 200 if is_full else 302).content.decode()
     said = ["All 2 instances have servers" in text for text in (shown, form)]
     assert said == [is_full] * 2
     assert (_LAUNCH in shown, launched) == ((False, []) if is_full else (True, ["worker"]))
     assert ("All 2 instances have servers" in sent) == is_full
+
+
+@pytest.mark.parametrize(("count", "is_launched"), [("1", True), ("2", False)])
+def test_no_more_servers_are_launched_than_there_is_room_for(
+    member: Visitor, monkeypatch: pytest.MonkeyPatch, count: str, is_launched: bool
+) -> None:
+    """The reservation has two instances."""
+    monkeypatch.setattr("warre_blazar.dashboard.servers.of", lambda *_: [_SERVER])
+    launched: list[int] = []
+    create = "openstack_dashboard.api.nova.server_create"
+    monkeypatch.setattr(create, lambda *_, instance_count, **__: launched.append(instance_count))
+    form = member.sees(PAGE)
+    assert "There is room for 1." in form and "Cancel" in site.ours(form)
+    values = {"name": "worker", "image": "1", "network": "1", "count": count, **site.hidden(form)}
+    text = member.sends(PAGE, values, 302 if is_launched else 200).content.decode()
+    assert launched == ([1] if is_launched else [])
+    assert ("There is room for 1 only." in text) is not is_launched
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_list_offers_no_launch_in_a_full_reservation(
+    number: int, member: Visitor, monkeypatch: pytest.MonkeyPatch, api: Api
+) -> None:
+    monkeypatch.setattr("warre_blazar.dashboard.servers.of", lambda *_: [_SERVER] * number)
+    api.answers["GET /v2/reservations"] = listing(reservation(status="ACTIVE"))
+    page = member.sees(PAGE.partition(site.RESERVATION)[0])
+    assert (_LAUNCH in page) is (number == 1)
 
 
 def test_page_says_when_the_reservation_begins(member: Visitor, api: Api) -> None:

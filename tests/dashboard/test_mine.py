@@ -117,6 +117,13 @@ def test_servers_in_error_count_as_servers_of_a_reservation(
     assert all(request.query == {"detail": "servers"} for request in api.seen)
 
 
+def test_page_of_what_is_gone_leads_to_the_list(member: Visitor, api: Api) -> None:
+    api.answers[f"GET {LINE}"] = error(404, "It is gone", "reservation_not_found")
+    assert f'href="{MINE}">Back to the list' in member.sees(ONE, 404)
+    api.answers["GET /v2/reservations"] = error(403, "No", "forbidden")
+    assert "Back to the list" not in member.sees(MINE, 403)
+
+
 def test_error_of_the_api_is_escaped(member: Visitor, api: Api) -> None:
     api.answers[f"GET {LINE}"] = error(404, HOSTILE)
     page = member.sees(ONE, 404)

@@ -127,7 +127,13 @@ def test_server_is_launched_once(
     create = "openstack_dashboard.api.nova.server_create"
     monkeypatch.setattr(create, lambda _request, name, *_, **__: launched.append(name))
     path = f"{BOOKED}launch/"
-    values = {"name": "worker", "image": "1", "network": "1", **site.hidden(member.sees(path))}
+    values = {
+        "name": "worker",
+        "image": "1",
+        "network": "1",
+        "count": "1",
+        **site.hidden(member.sees(path)),
+    }
     for _ in range(2):
         assert member.sends(path, values)["Location"] == BOOKED
     assert launched == ["worker"]

@@ -1,6 +1,7 @@
 """The pages for operators."""
 
 import datetime
+import html
 from typing import Any
 
 import pytest
@@ -8,6 +9,9 @@ import pytest
 from tests.dashboard.conftest import PROJECT, Visitor, filled
 from tests.fakes.service import Answer
 from tests.unit.cli.fake_api import FLAVOR, Api, error, flavor, listing, reservation
+from warre_blazar import texts
+from warre_blazar.client import Span
+from warre_blazar.dashboard import charts
 
 FLAVORS, WINDOWS = "/admin/reservable_flavors/", "/admin/maintenance_windows/"
 RESERVATIONS = "/admin/all_flavor_reservations/"
@@ -36,6 +40,7 @@ def host(**values: Any) -> dict[str, Any]:
             {
                 "id": reservation()["id"],
                 "resource_type": "flavor:slot",
+                "flavor": {"id": FLAVOR.id, "name": FLAVOR.name},
                 "project_id": PROJECT,
                 "status": "ALLOCATED",
                 "instance_count": 1,
@@ -75,6 +80,7 @@ def answers(api: Api) -> None:
     api.answers["GET /v2/maintenancewindows"] = listing(WINDOW)
     api.answers["GET /v2/hosts"] = listing(host())
     api.answers["GET /v2/refusals"] = listing()
+    api.answers["GET /v2/reservations"] = listing(reservation(name="training"))
     api.answers["GET /v2/audit"] = audit()
 
 
@@ -208,7 +214,9 @@ def test_form_shows_whom_the_window_meets_and_writes_nothing(
     assert "moves to Wed 2099-12-02 00:00" in text
     assert "stays: it runs &lt;script&gt;" in text and HOSTILE not in text
     (asked,) = [request for request in api.seen if request.method != "GET"]
-    assert (asked.body["bookings"], asked.body["host_ids"]) == ("show", ["1"])
+    assert (asked.body["bookings"], asked.body["host_ids"]) == ("end", ["1"])
+    assert asked.query == {"dry_run": "true"}
+    assert f'/{MET["id"]}/">training</a>' in text
 
 
 def test_right_that_is_gone_is_not_asked_about(operator: Visitor) -> None:
@@ -247,10 +255,30 @@ def test_plan_draws_a_window_over_a_host(operator: Visitor, api: Api) -> None:
 
 
 def test_filters_are_sent(operator: Visitor, api: Api) -> None:
-    operator.sees(f"{RESERVATIONS}?show=ERROR&project={PROJECT}&flavor={FLAVOR.id}&host=cmp1")
+    api.answers["GET /v2/hosts"] = listing(host(name="cmp1"))
+    query = f"show=ERROR&project={PROJECT}&flavor={FLAVOR.id}&host=cmp1&name=lab&sort=end"
+    page = operator.sees(f"{RESERVATIONS}?{query}")
     (asked,) = [request for request in api.seen if request.line == "GET /v2/reservations"]
     wanted = {"status": "ERROR", "project_id": PROJECT, "flavor_id": FLAVOR.id, "host": "cmp1"}
-    assert asked.query.items() >= {**wanted, "all_projects": "true"}.items()
+    more = {"name": "lab", "sort": "end", "all_projects": "true"}
+    assert asked.query.items() >= {**wanted, **more}.items()
+    # The heads of the columns sort, and keep the filters.
+    for head, sort in (("Start", "start"), ("End", "end%3Adesc"), ("User", "user_id")):
+        link = query.replace("sort=end", f"sort={sort}").replace("&", "&amp;")
+        assert f'<a href="?{link}">{head}</a>' in page
+
+
+def test_refused_requests_are_said_in_words_and_filtered(operator: Visitor, api: Api) -> None:
+    refusal = {
+        **dict.fromkeys(("user_id", "flavor", "flavor_id", "start", "end", "instance_count")),
+        **{"id": "1", "at": "2026-12-01T00:00:00+00:00", "code": "slots_exhausted"},
+        "project_id": PROJECT,
+    }
+    api.answers["GET /v2/refusals"] = listing(refusal)
+    page = operator.sees(f"/admin/refused_requests/?code=slots_exhausted&project_id={PROJECT}")
+    assert page.count(html.escape(texts.BRIEF["slots_exhausted"].sentence({}))) == 2
+    (asked,) = [request for request in api.seen if request.line == "GET /v2/refusals"]
+    assert asked.query.items() >= {"code": "slots_exhausted", "project_id": PROJECT}.items()
 
 
 def test_what_runs_and_comes_is_listed_first(operator: Visitor, api: Api) -> None:
@@ -263,17 +291,38 @@ def test_what_runs_and_comes_is_listed_first(operator: Visitor, api: Api) -> Non
         assert (asked.get("status"), asked["sort"]) == (status, sort)
 
 
-def test_host_that_blazar_does_not_have_is_said_at_its_field(operator: Visitor, api: Api) -> None:
-    said = {"field": "host", "expected": "Blazar has no such host: nope"}
+def test_host_that_is_gone_by_now_is_said_at_its_field(operator: Visitor, api: Api) -> None:
+    said = {"field": "host", "expected": "Blazar has no such host: cmp1"}
+    api.answers["GET /v2/hosts"] = listing(host(name="cmp1"))
     api.answers["GET /v2/reservations"] = error(400, f"host: {HOSTILE}", "invalid_field", **said)
-    page = operator.sees(f"{RESERVATIONS}?host=nope")
-    assert "Blazar has no such host: nope" in page and 'value="nope"' in page
+    assert "Blazar has no such host: cmp1" in operator.sees(f"{RESERVATIONS}?host=cmp1")
+    assert "has-error" in operator.sees(f"{RESERVATIONS}?host=nope")
 
 
 def test_plan_draws_a_reservation_and_says_why_a_host_drains(operator: Visitor) -> None:
     page = operator.sees("/admin/reservation_plan/")
-    assert '<rect class="booked"' in page
+    assert '<rect class="booked"' in page and f"1 x {FLAVOR.name}" in page
+    assert '<line class="now"' in page
     assert "drains, nothing new is placed on it" in page
+
+
+def test_plan_leads_to_earlier_and_later_weeks(operator: Visitor) -> None:
+    page = operator.sees("/admin/reservation_plan/?by=flavor&start=2099-12-08&days=7")
+    for start in ("2099-12-01", "2099-12-15"):
+        assert f"?by=flavor&amp;start={start}&amp;days=7" in page
+    # A flavor without reservations has a line, and the present isn't on this plan.
+    assert f">{FLAVOR.name}</text>" in page and '<line class="now"' not in page
+
+
+@pytest.mark.parametrize(
+    ("hours", "shown"), [(168, "training x 2"), (14, "training\N{HORIZONTAL ELLIPSIS}"), (1, "")]
+)
+def test_bar_says_as_much_as_there_is_room_for(hours: int, shown: str) -> None:
+    start = datetime.datetime(2026, 12, 1, tzinfo=datetime.UTC)
+    booked = Span(start, start + datetime.timedelta(hours=hours))
+    span = charts.PlannedSpan(booked, "", "booked", "training x 2")
+    plan = charts.plan([("host", [span])], Span(start, start + datetime.timedelta(days=7)))
+    assert plan.lanes[0].bars[0].text == shown
 
 
 def test_audit_says_when_it_was_made_and_what_it_found(operator: Visitor) -> None:

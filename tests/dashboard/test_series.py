@@ -1,5 +1,8 @@
 """The pages about series of reservations."""
 
+import html
+import re
+import urllib.parse
 from typing import Any
 
 import pytest
@@ -7,6 +10,7 @@ import pytest
 from tests.dashboard.conftest import Visitor, filled
 from tests.fakes.service import Answer, Request
 from tests.unit.cli.fake_api import FLAVOR, Api, error, flavor, listing, reservation, series
+from warre_blazar.dashboard.project.series import rules
 
 SERIES = "/project/reservation_series/"
 ONE = f"{SERIES}{series()['id']}/"
@@ -22,6 +26,11 @@ REFUSED = {
     "detail": {},
     "next_start": "2026-12-09T12:00:00+00:00",
 }
+MISSING = {
+    **series()["missing"][0],
+    "start": "2099-12-15T09:00:00+00:00",
+    "end": "2099-12-15T11:00:00+00:00",
+}
 TIMES = [
     {"start": "2026-12-01T09:00:00+00:00", "end": "2026-12-01T11:00:00+00:00"},
     {"start": REFUSED["start"], "end": REFUSED["end"]},
@@ -34,7 +43,7 @@ FITS = Answer(200, {"bookable": True, "occurrences": TIMES, "refused": []})
 @pytest.fixture(autouse=True)
 def answers(api: Api) -> None:
     api.answers["GET /v2/series"] = listing(series())
-    api.answers[f"GET {LINE}"] = Answer(200, series())
+    api.answers[f"GET {LINE}"] = Answer(200, series(missing=[MISSING]))
     foreseen = {"bookable": True, "occurrences": TIMES, "refused": [REFUSED]}
     api.answers["POST /v2/series"] = Answer(200, foreseen)
     api.answers[f"GET /v2/reservations/{FIRST}"] = Answer(200, reservation())
@@ -66,10 +75,38 @@ def test_thousand_series_are_paged(member: Visitor, api: Api) -> None:
 
 def test_series_shows_its_reservations_and_how_many_are_missing(member: Visitor) -> None:
     page = member.sees(ONE)
-    assert "2026-12-01 10:00 Europe/Berlin" in page and "FREQ=WEEKLY;COUNT=3" in page
+    assert "2026-12-01 10:00 Europe/Berlin" in page and "every week, 3 times" in page
     assert f"{ONE}drop/{FIRST}/" in page and f"{ONE}drop/{SECOND}/" in page
     assert "Planned, but not there" in page and "Flavor is not available" in page
     assert f"{ONE}missing/" in page
+
+
+def test_what_is_missing_can_be_waited_for(member: Visitor) -> None:
+    (where,) = re.findall(r'href="(/project/reservation_waits/create/.*?)"', member.sees(ONE))
+    given = dict(urllib.parse.parse_qsl(html.unescape(where).partition("?")[2]))
+    assert given["what"] == f"flavor:{FLAVOR.id}" and given["hours"] == "2"
+    assert [given[name] for name in ("earliest", "latest")] == [
+        MISSING[name][:16] for name in ("start", "end")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rule", "words"),
+    [
+        ("FREQ=WEEKLY;COUNT=1", "every week, 1 time"),
+        (
+            "FREQ=WEEKLY;INTERVAL=2;BYDAY=MO,WE",
+            "every two weeks, Monday, Wednesday",
+        ),
+        ("FREQ=DAILY;UNTIL=20270131", "every day, until Jan. 31, 2027"),
+        ("FREQ=MONTHLY", "every month, on the same day of the month"),
+        ("FREQ=MONTHLY;BYDAY=MO", "FREQ=MONTHLY;BYDAY=MO"),
+        ("FREQ=WEEKLY;BYDAY=1MO", "FREQ=WEEKLY;BYDAY=1MO"),
+        ("FREQ=WEEKLY;BYHOUR=9", "FREQ=WEEKLY;BYHOUR=9"),
+    ],
+)
+def test_simple_rules_are_said_in_words(rule: str, words: str) -> None:
+    assert rules.words(rule) == words
 
 
 def test_what_is_missing_is_booked(member: Visitor, api: Api) -> None:
@@ -221,7 +258,7 @@ def test_series_of_an_older_release_is_shown_as_cut_off(member: Visitor, api: Ap
     endless = series(rrule="FREQ=DAILY", cut_off=True, planned=60)
     api.answers["GET /v2/series"] = listing(endless, series())
     api.answers[f"GET {LINE}"] = Answer(200, endless)
-    assert "FREQ=DAILY (cut off)" in member.sees(SERIES)
+    assert "every day (cut off)" in member.sees(SERIES)
     assert "It has no end, so it was cut off after 60 reservations." in member.sees(ONE)
     api.answers[f"GET {LINE}"] = Answer(200, series())
     assert "cut off" not in member.sees(ONE)

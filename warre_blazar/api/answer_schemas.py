@@ -359,6 +359,15 @@ AVAILABILITY: Schema = answer(
                         "description": "How many instances one booking can have throughout the "
                         "part.",
                     },
+                    can_start={
+                        "type": ["boolean", "null"],
+                        "description": "Whether a booking of `count` instances for `hours` can "
+                        "begin in the part. Null: the query has no `hours`.",
+                    },
+                    reason={
+                        "enum": [*verdict.CODES, None],
+                        "description": "If fewer than `count` are free: the code of the refusal.",
+                    },
                 ),
             },
         ),

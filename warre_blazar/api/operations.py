@@ -258,7 +258,8 @@ OPERATIONS = (
         "List by day or hour how many instances are free of the flavors that the project may book, "
         f"from `from` (default: now) to `to` (default: {times.AVAILABILITY_LENGTH.days} days "
         "later). Days and hours are counted "
-        "from `from`. Flavors of which `count` (default: 1) instances are never free are left out.",
+        "from `from`. Flavors of which `count` (default: 1) instances are never free are left out. "
+        "With `hours`, the answer says in which days or hours a booking of this length can begin.",
         {200: ref("Availability")},
         ("flavor_ambiguous", "flavor_not_found", "forbidden"),
         query=offers.AVAILABILITY_QUERY,

@@ -95,7 +95,16 @@ def availability(
         "results": [
             {
                 "flavor": flavor_named(each.flavor),
-                "free": [{**views.span(part), "instances": count} for part, count in each.parts],
+                "free": [
+                    {
+                        **views.span(part.span),
+                        **{
+                            name: getattr(part, name)
+                            for name in ("instances", "can_start", "reason")
+                        },
+                    }
+                    for part in each.parts
+                ],
             }
             for each in found
         ],

@@ -138,13 +138,13 @@ class ListAvailability(_ListOfFlavors):
         rows = [
             {
                 "flavor": each.flavor.name,
-                "start": span.start.isoformat(),
-                "end": span.end.isoformat(),
-                "free": instances,
+                "start": part.span.start.isoformat(),
+                "end": part.span.end.isoformat(),
+                "free": part.instances,
             }
             for each in found.flavors
             if flavor_choice.is_chosen(each.flavor, parsed_args)
-            for span, instances in each.free
+            for part in each.free
         ]
         return self.table(("flavor", "start", "end", "free"), rows)
 

@@ -268,6 +268,7 @@ class Offerings(Collection):
         end: Time | None = None,
         by: str = "day",
         count: int = 1,
+        length: datetime.timedelta | None = None,
         **choice: str | None,
     ) -> Availability:
         """Return how many instances of flavors are free, by day or hour.
@@ -276,8 +277,10 @@ class Offerings(Collection):
         :param end: the end. Default: 14 days after the start.
         :param by: ``day`` or ``hour``.
         :param count: flavors of which so many are never free are missing.
+        :param length: also say in which days or hours a booking of this length can begin.
         """
-        query = query_of(**{"from": start, "to": end}, by=by, count=count, **choice)
+        search = {"from": start, "to": end, "by": by, "count": count, "hours": hours_of(length)}
+        query = query_of(**search, **choice)
         return Availability.of(
             self._transport.request_document("GET", "/availability", query=query)
         )

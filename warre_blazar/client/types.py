@@ -368,16 +368,34 @@ class Offers:
 
 
 @dataclasses.dataclass(frozen=True)
-class FreeParts:
-    """How many instances of a flavor are free in each day or hour."""
+class FreePart:
+    """How many instances of a flavor are free in a day or hour."""
 
-    flavor: FlavorSize
-    free: tuple[tuple[Span, int], ...]
+    span: Span
+    instances: int
+    #: Whether a booking of the wanted number and length can begin in it. None: it isn't known.
+    can_start: bool | None = None
+    #: The code of the refusal, if fewer than the wanted number are free.
+    reason: str | None = None
 
     @classmethod
     def of(cls, document: Document) -> Self:
         """Make it from the API's document."""
-        free = tuple((Span.of(part), part["instances"]) for part in document["free"])
+        more = (document.get(name) for name in ("can_start", "reason"))
+        return cls(Span.of(document), document["instances"], *more)
+
+
+@dataclasses.dataclass(frozen=True)
+class FreeParts:
+    """How many instances of a flavor are free in each day or hour."""
+
+    flavor: FlavorSize
+    free: tuple[FreePart, ...]
+
+    @classmethod
+    def of(cls, document: Document) -> Self:
+        """Make it from the API's document."""
+        free = tuple(FreePart.of(part) for part in document["free"])
         return cls(FlavorSize.of(document["flavor"]), free)
 
 

@@ -11,6 +11,8 @@ from warre_blazar.dashboard import moments
 
 _WIDTH, _LABELS, _LANE, _BAR = 1000.0, 170.0, 30.0, 20.0
 _HEIGHT, _BASE = 160.0, 140.0
+#: A bar has no text if it has room for fewer letters.
+_LEAST_TEXT = 2
 #: At most so many ticks are under a chart.
 _TICKS = 8
 
@@ -62,7 +64,8 @@ class PlannedSpan:
 
     span: Span
     title: str
-    #: What the shape is, for its color: ``booked``, ``running``, ``failed``, ``other``, ``window``.
+    #: What the shape is, for its color: ``booked``, ``running``, ``failed``, ``over``, ``other``,
+    #: ``window``.
     kind: str
     text: str
     href: str = ""
@@ -77,7 +80,7 @@ class Bar:
     width: float
     height: float
     booking: PlannedSpan
-    #: The text, if there is room for it.
+    #: The text, as far as there is room for it.
     text: str
 
 
@@ -98,6 +101,8 @@ class Gantt:
     lanes: Sequence[Lane]
     ticks: Sequence[tuple[float, str]]
     height: float
+    #: Where the present moment is. None: it isn't in the chart.
+    now: float | None
     width: float = _WIDTH
     labels: float = _LABELS
 
@@ -115,7 +120,9 @@ def plan(lanes: Iterable[tuple[str, Sequence[PlannedSpan]]], window: Span) -> Ga
         ]
         made.append(Lane(name, y, height, bars))
         y += height
-    return Gantt(made, _ticks(window), y + 4)
+    now = timezone.now()
+    at = _at(now, window) if window.start <= now < window.end else None
+    return Gantt(made, _ticks(window), y + 4, at)
 
 
 def _rows(bookings: Sequence[PlannedSpan]) -> list[list[PlannedSpan]]:
@@ -140,7 +147,12 @@ def _bar(booking: PlannedSpan, y: float, window: Span) -> Bar:
     left, right = (_at(moment, window) for moment in (booking.span.start, booking.span.end))
     width = max(2.0, right - left)
     room = int(width / 7)
-    text = booking.text if len(booking.text) <= room else ""
+    text = (
+        booking.text
+        if len(booking.text) <= room
+        else f"{booking.text[: room - 1]}\N{HORIZONTAL ELLIPSIS}"
+    )
+    text = text if room > _LEAST_TEXT else ""
     return Bar(left, y, width, _BAR, booking, text)
 
 

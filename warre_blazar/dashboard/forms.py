@@ -2,9 +2,11 @@
 
 import datetime
 import zoneinfo
+from collections.abc import Mapping
 from typing import Any
 
 from django import forms
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 _LOCAL = "%Y-%m-%dT%H:%M"
@@ -35,6 +37,19 @@ class BaseForm(forms.Form):
             described = dict.fromkeys(attrs.get("aria-describedby", "").split())
             described[f"field_{name}_error"] = None
             attrs |= {"aria-invalid": "true", "aria-describedby": " ".join(described)}
+
+
+class FilterForm(BaseForm):
+    """Which things a list shows. Fields with choices may be left open."""
+
+    def __init__(self, *args: Any, choices: Mapping[str, Mapping[str, str]], **kwargs: Any) -> None:
+        """
+        :param choices: by field, the names of what can be chosen, by id.
+        """
+        super().__init__(*args, **kwargs)
+        for field, named in choices.items():
+            pairs = sorted(named.items(), key=lambda pair: pair[1])
+            self.fields[field].choices = [("", gettext("all")), *pairs]
 
 
 class MomentField(forms.DateTimeField):

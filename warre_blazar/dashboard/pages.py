@@ -3,7 +3,7 @@
 import datetime
 from typing import Any
 
-from django import http, shortcuts
+from django import http, shortcuts, urls
 from django.contrib import messages
 from django.utils.translation import gettext as _
 from django.views import generic
@@ -69,7 +69,9 @@ class PageView(generic.TemplateView):
         if status == 401:
             raise exceptions.NotAuthenticated from error
         shown = {404: 404, 403: 403}.get(status or 0, 502)
-        context = {"page_title": _("This didn't work"), "error": error}
+        index = f"{self.request.resolver_match.namespace}:index"
+        back = urls.reverse(index) if self.request.resolver_match.view_name != index else None
+        context = {"page_title": _("This didn't work"), "error": error, "back": back}
         return shortcuts.render(
             self.request, "flavor_reservations/failed.html", context, status=shown
         )
@@ -99,8 +101,11 @@ class PageView(generic.TemplateView):
             raise _AfterTheLast(self._page_of_listing(listed.count))
         links = {
             name: self._page_of_listing(number)
-            for name, number in (("previous", listed.number - 1), ("next", listed.number + 1))
-            if 1 <= number <= listed.count
+            for name, number in (
+                *(("first", 1), ("previous", listed.number - 1)),
+                *(("next", listed.number + 1), ("last", listed.count)),
+            )
+            if 1 <= number <= listed.count and number != listed.number
         }
         return {"number": listed.number, "count": listed.count, "total": listed.total, **links}
 

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from warre_blazar.client import Reservation
 from warre_blazar.dashboard import moments, tables
 from warre_blazar.dashboard.tables import Link
-from warre_blazar.dashboard.templatetags.flavor_reservations import state
+from warre_blazar.dashboard.templatetags.flavor_reservations import state, titled
 
 
 def of(
@@ -27,7 +27,7 @@ def of(
     :param idle: show since when each has had no server.
     """
     columns: dict[str, tables.Column] = {
-        _("Reservation"): lambda each: Link(each.name or each.id, detail(each.id)),
+        _("Reservation"): lambda each: Link(titled(each), detail(each.id)),
         _("Project"): lambda each: projects.get(each.project_id, each.project_id),
         _("User"): lambda each: users.get(each.user_id, each.user_id),
         _("Flavor"): "flavor.name",
@@ -43,13 +43,16 @@ def of(
     return tables.of(caption, reservations, columns, _("There is no reservation here."))
 
 
-def met(documents: Iterable[Mapping[str, Any]], projects: Mapping[str, str]) -> tables.Table:
+def met(
+    documents: Iterable[Mapping[str, Any]], projects: Mapping[str, str], titles: Mapping[str, str]
+) -> tables.Table:
     """Return a table of the reservations that a maintenance window meets.
 
     :param documents: the reservations in the API's answer, or in an error of the API.
+    :param titles: how people know reservations, by id.
     """
     columns: dict[str, tables.Column] = {
-        _("Reservation"): lambda each: Link(each["id"], detail(each["id"])),
+        _("Reservation"): lambda each: Link(titles.get(each["id"], each["id"]), detail(each["id"])),
         _("Project"): lambda each: projects.get(each["project_id"], each["project_id"]),
         _("Flavor"): lambda each: each["flavor"]["name"],
         _("Instances"): lambda each: each["instance_count"],

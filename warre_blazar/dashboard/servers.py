@@ -21,16 +21,18 @@ def of(api: Client, reservation: Reservation) -> list[Document] | None:
 def deleted(api: Client, reservation: Reservation) -> list[Document] | None:
     """Return those that are deleted when the reservation ends. None: they aren't known."""
     found = of(api, reservation)
-    return found and [server for server in found if not server["moved_out"]]
+    return found and _inside(found)
 
 
-def has_room(reservation: Reservation, found: list[Document] | None) -> bool:
-    """Whether a further server may boot in a reservation, as far as that is known.
+def places_left(reservation: Reservation, found: list[Document] | None) -> int:
+    """How many further servers a reservation can have, as far as that is known.
 
     :param found: what ``of`` returns. Of a reservation that another project shares, it has only the
         own project's servers.
     """
-    if found is None or reservation.shared:
-        return True
-    inside = [server for server in found if not server["moved_out"]]
-    return len(inside) < reservation.instance_count
+    taken = 0 if found is None or reservation.shared else len(_inside(found))
+    return max(0, reservation.instance_count - taken)
+
+
+def _inside(found: list[Document]) -> list[Document]:
+    return [server for server in found if not server["moved_out"]]

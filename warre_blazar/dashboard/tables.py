@@ -27,6 +27,13 @@ class Table:
     headers: Sequence[Any]
     rows: Sequence[Sequence[Any]]
     empty: Any
+    #: The addresses of the same table sorted by a column, by the column's header.
+    sorted_by: Mapping[Any, str] = dataclasses.field(default_factory=dict)
+
+    @property
+    def heads(self) -> list[tuple[Any, str | None]]:
+        """The headers, with the address of the table that is sorted by the column."""
+        return [(head, self.sorted_by.get(head)) for head in self.headers]
 
     @property
     def labeled_rows(self) -> list[list[tuple[Any, Any]]]:

@@ -100,7 +100,7 @@ def test_free_slots_offers_and_availability_tell_what_can_be_booked(
     counted, _ = availability.find(asked, choice, HOUR)
     assert free_slots.find(asked) == [SPAN] * found
     assert [offer.span for offer in offered.offers] == [SPAN] * found
-    assert [number for parts in counted for _, number in parts.parts] == [1, 1] * found
+    assert [part.instances for each in counted for part in each.parts] == [1, 1] * found
 
 
 @pytest.mark.parametrize(("conditions", "most"), [(world.conditions(), 0), (MOVING, 1)])

@@ -257,7 +257,9 @@ def test_views_of_a_project_know_its_hosts(of_alpha):
         counted, _ = availability.find(question, choice, 2 * HOUR)
         assert free_slots.find(question) == spans
         assert [offer.span for offer in offered.offers] == spans
-        assert [each.parts for each in counted] == [[(span, 2)] for span in spans]
+        assert [[(p.span, p.instances) for p in each.parts] for each in counted] == [
+            [(span, 2)] for span in spans
+        ]
     assert free_slots.why_none(question).why.code == "no_host_matches"
 
 

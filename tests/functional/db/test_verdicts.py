@@ -289,17 +289,27 @@ def most(site: Site, span: Span) -> int:
 
 
 def check_availability(site: Site, why: dict[Any, list[str]]) -> None:
-    question = dataclasses.replace(site.question(), count=1)
-    found, missing = availability.find(question, offers.FlavorChoice(), HOUR)
-    counted = {
-        key(span): n for each in found if each.flavor.id == site.flavor.id for span, n in each.parts
+    question = dataclasses.replace(site.question(2 * HOUR), count=1)
+    found, missing = availability.find(question, offers.FlavorChoice(), HOUR, starts=True)
+    parts = {
+        key(part.span): part
+        for each in found
+        if each.flavor.id == site.flavor.id
+        for part in each.parts
     }
+    counted = {span: part.instances for span, part in parts.items()}
     for hour in range(0, HORIZON, 3):
         span = world.hours(hour, hour + 1)
         wanted = next(
             (n for n in (6, 5, 4, 3, 2, 1) if not {*codes(site.request(span, n))} - QUOTA), 0
         )
         assert counted.get(key(span), 0) == wanted
+        if part := parts.get(key(span)):
+            assert (part.reason is None) == (wanted > 0)
+            assert part.reason is None or part.reason in codes(site.request(span, 1))
+            begins = not {*codes(site.request(Span(span.start, span.end + HOUR), 1))} - QUOTA
+            assert part.can_start or not begins
+            assert begins or not part.can_start or site.grid.step < HOUR
     check_missing(site, missing, why)
     if site.flavor.active:
         assert bool(counted) != any(each.flavor.id == site.flavor.id for each in missing)

@@ -119,10 +119,40 @@ def test_availability_counts_what_is_free_by_day(admin: Person, alpha: Person):
     assert [part["instances"] for part in mine["free"]] == [1, 2]
 
 
+def test_availability_says_where_a_booking_can_begin_and_why_nothing_is_free(
+    admin: Person, alpha: Person
+):
+    flavor = things.add_flavor(admin, slots=1)
+    things.book(alpha, flavor, start=things.at(3, 4), end=things.at(3, 5))
+    times = {"start": things.at(3, 9), "end": things.at(3, 10)}
+    admin.post("maintenancewindows", {**times, "flavor_ids": [flavor["id"]], "note": "disks"})
+    hours = {"by": "hour", "from": things.at(3), "to": things.at(3, 12)}
+
+    def parts(**query: Any) -> list[Any]:
+        answer = ask(alpha, "availability", **hours, flavor=flavor["id"], **query).json
+        return list(answer["results"][0]["free"])
+
+    begins = [hour for hour, part in enumerate(parts(hours=3)) if part["can_start"]]
+    # The last booking ends after what was asked about.
+    assert begins == [0, 1, 5, 6, 10, 11]
+    assert {part["can_start"] for part in parts()} == {None}
+    why = {hour: part["reason"] for hour, part in enumerate(parts()) if part["reason"]}
+    assert why == {4: "slots_exhausted", 9: "maintenance"}
+
+
+def test_availability_knows_starts_at_the_end_of_time(admin: Person, alpha: Person):
+    flavor = things.add_flavor(admin)
+    last = {"from": "8999-12-30", "to": "8999-12-31"}
+    answer = ask(alpha, "availability", **last, hours=999_999).json
+    (mine,) = [each for each in answer["results"] if each["flavor"]["id"] == flavor["id"]]
+    assert [part["can_start"] for part in mine["free"]] == [False]
+
+
 @pytest.mark.parametrize(
     ("path", "query", "field"),
     [
         ("offers", {"hours": "0"}, "hours"),
+        ("availability", {"hours": "0"}, "hours"),
         ("offers", {"count": "0"}, "count"),
         ("offers", {"from": "2030-01-02", "to": "2030-01-01"}, "to"),
         ("offers", {"properties": "[1"}, "properties"),

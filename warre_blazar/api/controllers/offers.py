@@ -37,6 +37,7 @@ OFFERS_QUERY = {
     **_CHOICE,
 }
 AVAILABILITY_QUERY = {
+    "hours": parsing.hours,
     "count": parsing.positive,
     "by": parsing.part_of_time,
     "placing_again": parsing.boolean,
@@ -71,7 +72,10 @@ class AvailabilityController(base.Controller):
         window = question.window
         if (window.end - window.start) / part > _MOST_PARTS:
             raise exceptions.InvalidField("to", texts.expected.FEWER_PARTS(most=_MOST_PARTS))
-        return slot_views.availability(*availability.find(question, _choice(query), part))
+        starts = "hours" in query
+        return slot_views.availability(
+            *availability.find(question, _choice(query), part, starts=starts)
+        )
 
 
 def _question(query: dict[str, Any], length: datetime.timedelta) -> free_time.Question:

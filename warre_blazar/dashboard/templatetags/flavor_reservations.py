@@ -7,6 +7,7 @@ from django import template
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from warre_blazar.client import Reservation
 from warre_blazar.dashboard import moments, tables
 
 register = template.Library()
@@ -37,6 +38,12 @@ def lasting(length: datetime.timedelta) -> str:
     return ngettext("%(count)d minute", "%(count)d minutes", minutes) % {"count": minutes}
 
 
+@register.filter
+def titled(reservation: Reservation) -> str:
+    """A reservation's name. One without a name is known by its flavor and its start."""
+    return reservation.name or f"{reservation.flavor.name}, {moments.when(reservation.start)}"
+
+
 #: What people read in place of the API's names of states.
 _STATES = {
     "PENDING_CREATE": lambda: _("being made"),
@@ -44,6 +51,7 @@ _STATES = {
     "ACTIVE": lambda: _("running"),
     "COMPLETE": lambda: _("over"),
     "ERROR": lambda: _("failed"),
+    "DELETED": lambda: _("deleted"),
 }
 
 

@@ -404,6 +404,14 @@ class FreeTime:
         """The largest number of instances that can be booked for a span, by one booking."""
         return verdict.most(self.constraints, span, self._flavor.slots)
 
+    def why_not(self, span: Span) -> exceptions.WarreError:
+        """Why the instances can't be booked for a span: the refusal of the first constraint.
+
+        :raises StopIteration: they can be booked.
+        """
+        refusals = (each.refusal(span, self._question.count) for each in self.constraints)
+        return next(filter(None, refusals))
+
     def why(self, blamed: Constraint, within: Span | None = None) -> exceptions.WarreError:
         """Why nothing was found.
 

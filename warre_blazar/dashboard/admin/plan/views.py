@@ -9,7 +9,14 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from warre_blazar.client import Host, Reservation, Span, Window
-from warre_blazar.dashboard import charts, moments, names, pages, reservation_tables
+from warre_blazar.dashboard import (
+    addresses,
+    charts,
+    moments,
+    names,
+    pages,
+    reservation_tables,
+)
 from warre_blazar.dashboard import forms as fields
 from warre_blazar.dashboard.tables import Table
 
@@ -64,13 +71,15 @@ class PlanPage(pages.PageView):
             if wanted["by"] == "host"
             else self._by_flavor(window, closed, projects)
         )
-        return {**context, "plan": charts.plan(lanes, window), "table": _hosts(hosts)}
+        plan = charts.plan(lanes, window)
+        return {**context, **_beside(wanted), "plan": plan, "table": _hosts(hosts)}
 
     def _by_flavor(
         self, window: Span, windows: Sequence[Window], projects: Mapping[str, str]
     ) -> list[Any]:
         """A line for each flavor, with its reservations and its maintenance windows."""
-        lanes: dict[str, list[charts.PlannedSpan]] = {}
+        flavors = self.api.flavors.list(all_projects=True)
+        lanes: dict[str, list[charts.PlannedSpan]] = {each.name: [] for each in flavors}
         listed = self.api.reservations.list(all_projects=True, since=window.start, until=window.end)
         for each in listed:
             lanes.setdefault(each.flavor.name, []).append(_of_flavor(each, projects))
@@ -80,8 +89,18 @@ class PlanPage(pages.PageView):
         return sorted(lanes.items())
 
 
+def _beside(wanted: dict[str, Any]) -> dict[str, str]:
+    """The addresses of the plans before and after the one that is wanted."""
+    days = wanted["days"] * _DAY
+    return {
+        name: addresses.of("admin:reservation_plan:index", **{**wanted, "start": start})
+        for name, start in (("before", wanted["start"] - days), ("after", wanted["start"] + days))
+    }
+
+
 def _kind(status: str) -> str:
-    return {"ACTIVE": "running", "ERROR": "failed"}.get(status, "booked")
+    kinds = {"ACTIVE": "running", "ERROR": "failed", "COMPLETE": "over"}
+    return kinds.get(status, "booked")
 
 
 def _title(project: str, count: int, what: str, span: Span) -> str:
@@ -93,14 +112,14 @@ def _of_flavor(each: Reservation, projects: Mapping[str, str]) -> charts.Planned
     project = projects.get(each.project_id, each.project_id)
     span = Span(each.start, each.end)
     title = _title(project, each.instance_count, each.flavor.name, span)
-    text = f"{project} x {each.instance_count}"
+    text = f"{each.name or project} x {each.instance_count}"
     where = reservation_tables.detail(each.id)
     return charts.PlannedSpan(span, title, _kind(each.status), text, where)
 
 
 def _closed(window: Window) -> charts.PlannedSpan:
     text = _("closed")
-    title = f"{text}: {window.note}" if window.note else text
+    title = text = f"{text}: {window.note}" if window.note else text
     return charts.PlannedSpan(Span(window.start, window.end), title, "window", text)
 
 
@@ -118,12 +137,13 @@ def _by_host(
             ours, span = each["resource_type"] == "flavor:slot", Span.of(each)
             project = projects.get(each["project_id"], each["project_id"])
             count = each["instance_count"] or 1
+            what = each["flavor"]["name"] if each["flavor"] else each["resource_type"]
             bookings.append(
                 charts.PlannedSpan(
                     span,
-                    _title(project, count, each["resource_type"], span),
+                    _title(project, count, what, span),
                     _kind(each["status"]) if ours else "other",
-                    f"{project} x {count}",
+                    f"{project}: {count} x {what}",
                     reservation_tables.detail(each["id"]) if ours else "",
                 )
             )

@@ -1,5 +1,6 @@
 """The pages that show reservations of all projects to operators."""
 
+import dataclasses
 from typing import Any
 
 from django import forms
@@ -22,24 +23,25 @@ _SHOWN = [
     ("idle", gettext_lazy("running without servers")),
 ]
 
+_SORTS = [
+    (order, order)
+    for name in ("start", "end", "project_id", "user_id")
+    for order in (name, f"{name}:desc")
+]
 
-class ReservationsFilterForm(fields.BaseForm):
+
+class ReservationsFilterForm(fields.FilterForm):
     """Which reservations are listed."""
 
     show = forms.ChoiceField(label=gettext_lazy("Show"), choices=_SHOWN, required=False)
     project = forms.ChoiceField(label=gettext_lazy("Project"), required=False)
     flavor = forms.ChoiceField(label=gettext_lazy("Flavor"), required=False)
-    host = forms.CharField(label=gettext_lazy("Host"), required=False)
+    name = forms.CharField(label=gettext_lazy("Name"), required=False, max_length=255)
+    user = forms.ChoiceField(label=gettext_lazy("User"), required=False)
+    host = forms.ChoiceField(label=gettext_lazy("Host"), required=False)
     since = fields.MomentField(label=gettext_lazy("Ends after"), required=False)
     until = fields.MomentField(label=gettext_lazy("Starts before"), required=False)
-
-    def __init__(
-        self, *args: Any, projects: dict[str, str], flavors: list[Any], **kwargs: Any
-    ) -> None:
-        super().__init__(*args, **kwargs)
-        named = sorted(projects.items(), key=lambda pair: pair[1])
-        self.fields["project"].choices = [("", _("all")), *named]
-        self.fields["flavor"].choices = [("", _("all")), *((f.id, f.name) for f in flavors)]
+    sort = forms.ChoiceField(required=False, choices=[("", ""), *_SORTS], widget=forms.HiddenInput)
 
     def filters(self) -> dict[str, Any]:
         """The arguments of the client of the API."""
@@ -47,11 +49,13 @@ class ReservationsFilterForm(fields.BaseForm):
         show = given["show"] or _LIVE
         return {
             # What is over comes last, and the latest of it first.
-            "sort": "start:desc" if show in ("all", "COMPLETE") else "start",
+            "sort": given["sort"] or ("start:desc" if show in ("all", "COMPLETE") else "start"),
             "idle": show == "idle",
             "status": show.split(",") if show not in ("all", "idle") else None,
             "project_id": given["project"] or None,
             "flavor_id": given["flavor"] or None,
+            "user_id": given["user"] or None,
+            "name": given["name"] or None,
             "host": given["host"] or None,
             "since": fields.at(given["since"]),
             "until": fields.at(given["until"]),
@@ -66,9 +70,16 @@ class AllReservationsPage(pages.PageView):
     title = gettext_lazy("All Reservations")
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        projects = names.projects(self.request)
+        projects, users = names.projects(self.request), names.users(self.request)
         flavors = self.api.flavors.list(all_projects=True)
-        form = ReservationsFilterForm(self.request.GET, projects=projects, flavors=flavors)
+        hosts = self.api.hosts.list() if self.may("warre:host:list") else []
+        choices = {
+            "project": projects,
+            "user": users,
+            "flavor": {each.id: each.name for each in flavors},
+            "host": {each.name: each.name for each in hosts},
+        }
+        form = ReservationsFilterForm(self.request.GET, choices=choices)
         context = super().get_context_data(form=form, **kwargs)
         if not form.is_valid():
             return context
@@ -82,9 +93,23 @@ class AllReservationsPage(pages.PageView):
                 raise
             form.add_error(error.detail["field"], str(error.detail.get("expected", error)))
             return context
-        users, idle = names.users(self.request), filters["idle"]
-        table = reservation_tables.of(listed.items, projects, users, _("Reservations"), idle)
+        table = reservation_tables.of(
+            listed.items, projects, users, _("Reservations"), filters["idle"]
+        )
+        table = dataclasses.replace(table, sorted_by=self._sorted_by(filters["sort"]))
         return {**context, "table": table, "pager": self.pager(listed)}
+
+    def _sorted_by(self, now: str) -> dict[str, str]:
+        """The addresses of the list in other orders, by the header of the column."""
+        heads = {"start": _("Start"), "end": _("End"), "project_id": _("Project")}
+        heads |= {"user_id": _("User")}
+        made = {}
+        for name, head in heads.items():
+            query = self.request.GET.copy()
+            query["sort"] = f"{name}:desc" if now == name else name
+            query.pop("page", None)
+            made[head] = f"?{query.urlencode()}"
+        return made
 
 
 class AnyReservationPage(pages.PageView):

@@ -12,6 +12,7 @@ from warre_blazar.client import Flavor, Host, Window, errors
 from warre_blazar.dashboard import editing, moments, names, pages, reservation_tables, tables
 from warre_blazar.dashboard import forms as fields
 from warre_blazar.dashboard.tables import Link, Table
+from warre_blazar.dashboard.templatetags.flavor_reservations import titled
 
 
 class WindowForm(fields.BaseForm):
@@ -22,11 +23,13 @@ class WindowForm(fields.BaseForm):
     flavor_ids = forms.MultipleChoiceField(
         label=gettext_lazy("Flavors"),
         required=False,
+        widget=forms.CheckboxSelectMultiple,
         help_text=gettext_lazy("From the start to the end of the window, they can't be booked."),
     )
     host_ids = forms.MultipleChoiceField(
         label=gettext_lazy("Hosts"),
         required=False,
+        widget=forms.CheckboxSelectMultiple,
         help_text=gettext_lazy("No flavor can be booked on them from the start to the end."),
     )
     note = fields.ProseField(label=gettext_lazy("Reason, for people"), required=False)
@@ -110,9 +113,8 @@ class CreateWindowPage(pages.FormView):
 
     def submit(self, form: WindowForm) -> Any:
         if "check" in self.request.POST:
-            window = self.save(form, "show")
-            return self.shown(form, met=self._met(window.reservations))
-        window = self.save(form, form.cleaned_data["bookings"])
+            return self.shown(form, met=self._met(self.save(form, dry_run=True).reservations))
+        window = self.save(form)
         left = sum(each["outcome"] == "left" for each in window.reservations)
         if left:
             text = ngettext(
@@ -123,12 +125,13 @@ class CreateWindowPage(pages.FormView):
             messages.warning(self.request, text % {"count": left})
         return self.done(_("The window is saved."), "horizon:admin:maintenance_windows:index")
 
-    def save(self, form: WindowForm, bookings: str) -> Window:
+    def save(self, form: WindowForm, *, dry_run: bool = False) -> Window:
         """Make the window.
 
-        :param bookings: what is done with the reservations that it meets. ``show`` makes nothing.
+        :param dry_run: make nothing, but say what would become of the reservations that it meets.
         """
-        return self.api.windows.create(**form.values(), bookings=bookings)
+        bookings = form.cleaned_data["bookings"]
+        return self.api.windows.create(**form.values(), bookings=bookings, dry_run=dry_run)
 
     def refused(self, form: WindowForm, error: errors.ApiError) -> Any:
         form.add_error(None, str(error))
@@ -136,7 +139,12 @@ class CreateWindowPage(pages.FormView):
         return self.shown(form, met=self._met(met) if met else None)
 
     def _met(self, met: Sequence[dict[str, Any]]) -> Table:
-        return reservation_tables.met(met, names.projects(self.request))
+        titles = {}
+        if met:
+            since, until = min(each["start"] for each in met), max(each["end"] for each in met)
+            listed = self.api.reservations.list(all_projects=True, since=since, until=until)
+            titles = {each.id: titled(each) for each in listed}
+        return reservation_tables.met(met, names.projects(self.request), titles)
 
 
 class EditWindowForm(WindowForm, editing.EditForm):
@@ -163,9 +171,9 @@ class EditWindowPage(editing.EditView, CreateWindowPage):
             "host_ids": [host_id for host_id, _name in window.hosts],
         }
 
-    def save(self, form: EditWindowForm, bookings: str) -> Window:
-        changes = {**form.changes(), "bookings": bookings}
-        return self.api.windows.update(self.item.id, etag=form.etag, **changes)
+    def save(self, form: EditWindowForm, *, dry_run: bool = False) -> Window:
+        changes = {**form.changes(), "bookings": form.cleaned_data["bookings"]}
+        return self.api.windows.update(self.item.id, dry_run=dry_run, etag=form.etag, **changes)
 
 
 class DeleteWindowPage(pages.ConfirmView):

@@ -4,6 +4,7 @@ import datetime
 import functools
 from typing import Any
 
+from django import forms
 from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -28,6 +29,8 @@ class BookForm(fields.BookingForm):
     )
     hours = fields.hours(initial=24)
     count = fields.count(initial=1)
+    #: What the user had looked for in the calendar.
+    back = forms.CharField(required=False, widget=forms.HiddenInput)
     field_order = ("start", "hours", "count")
 
     def __init__(self, *args: Any, flavor: Any, **kwargs: Any) -> None:

@@ -2,28 +2,37 @@
 
 import dataclasses
 import datetime
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from django.utils import formats, timezone
 from django.utils.translation import gettext as _
 
 from warre_blazar.client import Availability, FlavorName, Span
-from warre_blazar.client.types import FlavorSize
+from warre_blazar.client.types import FlavorSize, FreePart
 from warre_blazar.dashboard import verdicts
 
 #: Leads from a flavor and a day or hour to where a click goes.
 Address = Callable[[FlavorName, Span], str]
 
 
+#: What cells show in place of a number, by the code that says why nothing is free: a class of the
+#: style sheet, and a sign. In all others, everything is booked.
+_CLOSED, _OUTSIDE = ("closed", "\N{MULTIPLICATION X}"), ("outside", "\N{EN DASH}")
+_SIGNS = {
+    **dict.fromkeys(("maintenance", "flavor_inactive"), _CLOSED),
+    **dict.fromkeys(("before_flavor_start", "after_flavor_end", "too_far_ahead"), _OUTSIDE),
+    **dict.fromkeys(("too_short_notice", "outside_weekly_hours"), _OUTSIDE),
+}
+
+
 @dataclasses.dataclass(frozen=True)
 class Cell:
     """How many instances are free in a day or hour."""
 
-    free: int
-    #: From 0 (none) to 4 (all slots). The template shades the cell by it.
-    level: int
-    #: Whether as many are free as the user wants.
-    enough: bool
+    #: The number, or a sign.
+    text: str
+    #: The classes of the style sheet by which the cell is shaded and framed.
+    style: str
     href: str
     #: The cell in words, for people who can't see where it is.
     label: str
@@ -35,7 +44,7 @@ class FlavorRow:
 
     flavor: FlavorSize
     cells: Sequence[Cell]
-    #: Why the flavor can't be booked, in place of the cells.
+    #: Why what the user wants can't be booked.
     reason: str = ""
 
 
@@ -56,30 +65,37 @@ class Calendar:
     rows: Sequence[FlavorRow]
 
 
-def of(found: Availability, count: int, by: str, address: Address) -> Calendar:
+def of(found: Availability, not_offered: Mapping[str, str], by: str, address: Address) -> Calendar:
     """Make a calendar of what the API says is free.
 
-    :param count: how many instances the user wants.
+    :param not_offered: the codes that say why there is no offer of flavors, by the flavor's id.
     :param by: ``day`` or ``hour``.
     """
-    spans = [span for span, _free in found.flavors[0].free] if found.flavors else []
-    heads = [_head(span, by) for span in spans]
+    heads = [_head(part.span, by) for part in found.flavors[0].free] if found.flavors else []
     rows = [FlavorRow(each.flavor, (), verdicts.brief(each.reason)) for each in found.missing]
     for each in found.flavors:
-        name = each.flavor.name
         cells = [
-            Cell(
-                free,
-                _level(free, each.flavor.slots),
-                free >= count,
-                address(each.flavor, span),
-                _("%(flavor)s, %(time)s: %(free)d of %(slots)d free")
-                % {"flavor": name, "time": head.label, "free": free, "slots": each.flavor.slots},
-            )
-            for head, (span, free) in zip(heads, each.free, strict=True)
+            _cell(each.flavor, part, head.label, address(each.flavor, part.span))
+            for head, part in zip(heads, each.free, strict=True)
         ]
-        rows.append(FlavorRow(each.flavor, cells))
+        why = not_offered.get(each.flavor.id)
+        rows.append(FlavorRow(each.flavor, cells, verdicts.brief(why) if why else ""))
     return Calendar(heads, sorted(rows, key=lambda row: row.flavor.name))
+
+
+def _cell(flavor: FlavorSize, part: FreePart, time: str, href: str) -> Cell:
+    free = part.instances
+    style, text = f"level{_level(free, flavor.slots)}", str(free)
+    label = _("%(flavor)s, %(time)s: %(free)d of %(slots)d free")
+    said = [label % {"flavor": flavor.name, "time": time, "free": free, "slots": flavor.slots}]
+    if part.reason:
+        said.append(verdicts.brief(part.reason))
+    if part.reason in _SIGNS and not free:
+        style, text = _SIGNS[part.reason]
+    if part.can_start:
+        style += " starts"
+        said.append(_("your booking can begin then"))
+    return Cell(text, style, href, "; ".join(said))
 
 
 def _level(free: int, slots: int) -> int:

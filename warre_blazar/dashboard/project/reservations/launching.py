@@ -1,6 +1,7 @@
 """The page that launches a server in a running reservation."""
 
 import contextlib
+import functools
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,8 +14,8 @@ from keystoneauth1 import exceptions as ksa
 from openstack_dashboard.api import glance, neutron, nova
 
 from warre_blazar.client import Reservation
+from warre_blazar.dashboard import addresses, moments, pages, servers
 from warre_blazar.dashboard import forms as fields
-from warre_blazar.dashboard import moments, pages, servers
 
 #: What Horizon's functions raise if a service can't be reached, or refuses.
 _FAILURES = (*exceptions.RECOVERABLE, glance_exc.BaseException, ksa.ClientException)
@@ -24,6 +25,12 @@ class LaunchForm(fields.BaseForm):
     """What Nova needs beside the flavor, which is the reservation's."""
 
     name = forms.CharField(label=gettext_lazy("Name"), max_length=255)
+    count = forms.IntegerField(
+        label=gettext_lazy("How many"),
+        min_value=1,
+        initial=1,
+        help_text=gettext_lazy("Nova numbers the names of several servers."),
+    )
     image = forms.ChoiceField(label=gettext_lazy("Image"))
     network = forms.ChoiceField(label=gettext_lazy("Network"))
     key = forms.ChoiceField(
@@ -46,6 +53,16 @@ class LaunchPage(pages.FormView):
     title = gettext_lazy("Launch a Server")
     form_class = LaunchForm
 
+    @functools.cached_property
+    def reservation(self) -> Reservation:
+        """The reservation, as the API shows it."""
+        return self.api.reservations.get(self.kwargs["ref"])
+
+    @functools.cached_property
+    def places_left(self) -> int:
+        """How many further servers it can have."""
+        return servers.places_left(self.reservation, servers.of(self.api, self.reservation))
+
     def form_arguments(self) -> dict[str, Any]:
         with _asking("Glance"):
             images, _more, _previous = glance.image_list_detailed(self.request)
@@ -62,20 +79,22 @@ class LaunchPage(pages.FormView):
         }
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        found = self.api.reservations.get(self.kwargs["ref"])
-        intro = self._problem(found) or _(
-            "The server runs in this reservation, %(flavor)s, and is deleted when it ends."
-        ) % {"flavor": found.flavor.name}
-        return super().get_context_data(**kwargs, intro=intro, submit=self.title)
+        intro = self._problem() or _(
+            "The server runs in this reservation, %(flavor)s, and is deleted when it ends. There "
+            "is room for %(count)d."
+        ) % {"flavor": self.reservation.flavor.name, "count": self.places_left}
+        back = addresses.of("project:flavor_reservations:detail", self.reservation.id)
+        return super().get_context_data(**kwargs, intro=intro, submit=self.title, back=back)
 
-    def _problem(self, found: Reservation) -> str:
-        """Why no server can be launched in a reservation, or ""."""
+    def _problem(self) -> str:
+        """Why no server can be launched in the reservation, or ""."""
+        found = self.reservation
         if found.status in ("PENDING_CREATE", "ALLOCATED"):
             text = _("The reservation begins at %(start)s. It can hold no server before.")
             return text % {"start": moments.when(found.start)}
         if found.status != "ACTIVE":
             return _("The reservation isn't running, so it can hold no server.")
-        if servers.has_room(found, servers.of(self.api, found)):
+        if self.places_left:
             return ""
         text = _(
             "All %(count)s instances have servers. To launch another one, delete one of them first."
@@ -83,9 +102,13 @@ class LaunchPage(pages.FormView):
         return text % {"count": found.instance_count}
 
     def submit(self, form: LaunchForm) -> Any:
-        given, found = form.cleaned_data, self.api.reservations.get(self.kwargs["ref"])
-        if problem := self._problem(found):
+        given, found = form.cleaned_data, self.reservation
+        if problem := self._problem():
             form.add_error(None, problem)
+            return self.shown(form)
+        if given["count"] > self.places_left:
+            problem = _("There is room for %(count)d only.") % {"count": self.places_left}
+            form.add_error("count", problem)
             return self.shown(form)
         zone = found.availability_zone
         try:
@@ -98,6 +121,7 @@ class LaunchPage(pages.FormView):
                 "",
                 [],
                 nics=[{"net-id": given["network"]}],
+                instance_count=given["count"],
                 # If the hosts are in several zones, Nova chooses.
                 availability_zone=None if zone and "," in zone else zone,
             )

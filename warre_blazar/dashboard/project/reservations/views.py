@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from warre_blazar.client import Reservation, calendar_file, times
-from warre_blazar.dashboard import pages, servers
+from warre_blazar.dashboard import names, pages, servers
 
 #: The parts of the list: their names in addresses, what people read, the states in them, and how
 #: they are sorted. What runs has begun earlier than what comes.
@@ -41,9 +41,11 @@ class MyReservationsPage(pages.PageView):
                 {
                     "it": each,
                     "left": each.end - pages.now(),
-                    "servers": servers.of(self.api, each),
+                    "servers": inside,
+                    "full": not servers.places_left(each, inside),
                 }
                 for each in listed.items
+                for inside in [servers.of(self.api, each)]
             ],
             pager=self.pager(listed),
             messages_on=self.api.messages.get().enabled,
@@ -64,17 +66,20 @@ class ReservationPage(pages.PageView):
         own = not found.shared
         may_share = own and self.may("warre:share:create")
         inside = servers.of(self.api, found)
+        user, known = found.user_id or "", {self.request.user.id: self.request.user.username}
         return super().get_context_data(
             it=found,
             may_share=may_share,
             shares=self.api.shares.list(reservation_id=found.id) if may_share else [],
             now=pages.now(),
             left=found.end - pages.now(),
+            length=found.end - found.start,
             fewer=found.instance_count - 1,
             live=found.status in ("PENDING_CREATE", "ALLOCATED", "ACTIVE", "ERROR"),
             running=found.status == "ACTIVE",
             servers=inside,
-            full=not servers.has_room(found, inside),
+            full=not servers.places_left(found, inside),
+            by=names.known_users(self.request, known).get(user, user),
             may_change=own and self.may("warre:reservation:update"),
             may_end=own and self.may("warre:reservation:delete"),
             may_launch=self.may("warre:reservation:update"),

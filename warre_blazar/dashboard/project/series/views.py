@@ -8,6 +8,8 @@ from django.utils.translation import gettext_lazy
 
 from warre_blazar.client import Series, Span
 from warre_blazar.dashboard import addresses, pages
+from warre_blazar.dashboard.project.series import rules
+from warre_blazar.dashboard.project.waits import waiting
 from warre_blazar.dashboard.tables import Link, Table
 from warre_blazar.dashboard.templatetags.flavor_reservations import hours
 
@@ -63,7 +65,9 @@ def _table(listed: tuple[Series, ...]) -> Table:
             each.instance_count,
             first_start(each),
             hours(each.hours),
-            _("%(rule)s (cut off)") % {"rule": each.rrule} if each.cut_off else each.rrule,
+            _("%(rule)s (cut off)") % {"rule": rules.words(each.rrule)}
+            if each.cut_off
+            else rules.words(each.rrule),
             _STATES.get(each.status, each.status),
         ]
         for each in listed
@@ -91,6 +95,7 @@ class SeriesPage(pages.PageView):
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         found = self.api.series.get(kwargs["ref"])
         may_extend = found.status == "booked" and self.may("warre:series:update")
+        may_wait = self.may("warre:wait:create")
         may_drop = self.may("warre:reservation:delete")
         booked = [
             {
@@ -105,8 +110,12 @@ class SeriesPage(pages.PageView):
             it=found,
             first=first_start(found),
             state=_STATES.get(found.status, found.status),
+            rule=rules.words(found.rrule),
             booked=booked,
-            missing=[_missing(each) for each in found.missing],
+            missing=[
+                {**_missing(each), "wait": may_wait and _wait(found, each)}
+                for each in found.missing
+            ],
             may_retry=may_extend and any(map(_may_be_booked, found.missing)),
             may_extend=may_extend,
             may_end=found.status == "booked" and self.may("warre:series:delete"),
@@ -122,6 +131,21 @@ def _missing(item: dict[str, Any]) -> dict[str, Any]:
         "reason": item["message"],
         "deleted_at": datetime.datetime.fromisoformat(deleted) if deleted else None,
     }
+
+
+def _wait(series: Series, item: dict[str, Any]) -> str | None:
+    """The address of the form that waits for a reservation that couldn't be booked."""
+    if not _may_be_booked(item):
+        return None
+    span, same = Span.of(item), ("contact", "note", "name")
+    return waiting.address(
+        series.flavor["id"],
+        hours=series.hours,
+        count=series.instance_count,
+        earliest=span.start,
+        latest=span.end,
+        **{name: getattr(series, name) for name in same},
+    )
 
 
 def _may_be_booked(item: dict[str, Any]) -> bool:
