@@ -11,6 +11,7 @@ from typing import Any
 import requests
 import sqlalchemy as sa
 from devcloud_lib import ports, programs
+from openstack import exceptions as sdk_exc
 
 from tests.functional.cloud import devcloud
 from tests.functional.cloud.people import Person
@@ -36,6 +37,9 @@ def running(directory: pathlib.Path, admin: Person) -> Iterator[None]:
         started.append(_heat(directory, "heat-engine", *configuration))
         started.append(_heat(directory, "heat-wsgi-api", *api))
         until("Heat's API", lambda: _answers(port))
+        # The catalog of the present token doesn't know Heat yet.
+        service: Any = Person(admin.name).cloud.orchestration
+        until("Heat's engine", lambda: _is_served(service))
         yield
     finally:
         for program in started:
@@ -47,6 +51,13 @@ def running(directory: pathlib.Path, admin: Person) -> Iterator[None]:
 def _answers(port: int) -> bool:
     with contextlib.suppress(requests.ConnectionError):
         return requests.get(f"http://127.0.0.1:{port}/", timeout=LONG).status_code == 300
+    return False
+
+
+def _is_served(service: Any) -> bool:
+    """Whether Heat's engine answers. Before it does, the API says 500 after a while."""
+    with contextlib.suppress(sdk_exc.HttpException):
+        return list(service.stacks()) == []
     return False
 
 
