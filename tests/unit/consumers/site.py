@@ -11,6 +11,8 @@ from tests.unit.wsgi.whole import WholeSite
 
 START = datetime.datetime(2100, 1, 3, 9)
 END = datetime.datetime(2100, 1, 3, 17)
+#: A time of which SQLite and PostgreSQL keep the microseconds.
+ODD = NOW.replace(microsecond=166530)
 
 
 class ExactSite(WholeSite):
@@ -58,4 +60,4 @@ def instance(flavor_id: Any, amount: Any = 1, affinity: Any = "None") -> dict[st
     }
 
 
-__all__ = ["END", "NOW", "START", "ExactSite", "body", "instance"]
+__all__ = ["END", "NOW", "ODD", "START", "ExactSite", "body", "instance"]

@@ -9,7 +9,7 @@ from blazar.db import api as db_api
 from tests.unit.api import identity, things
 from tests.unit.api.people import Person
 from tests.unit.consumers import forms
-from tests.unit.consumers.site import END, NOW, START, ExactSite, body, instance
+from tests.unit.consumers.site import END, NOW, ODD, START, ExactSite, body, instance
 
 PROJECT = identity.project_id("alpha")
 #: What Nova has without any reservation.
@@ -43,6 +43,7 @@ def test_reservation_is_booked_as_one_of_the_flavor(
 
 
 def test_lease_has_stocks_form_from_its_booking_to_its_end(site: ExactSite, flavor: dict[str, Any]):
+    site.set_time(ODD)
     made = site.book(instance(flavor["id"], 2))
     assert forms.of_lease(made) == []
     assert sole(made) | {"vcpus": 2, "memory_mb": 2048, "disk_gb": 20} == sole(made)

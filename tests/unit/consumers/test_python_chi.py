@@ -7,7 +7,7 @@ import pytest
 
 from tests.unit.api import identity, things
 from tests.unit.api.people import Person
-from tests.unit.consumers.site import NOW, ExactSite
+from tests.unit.consumers.site import NOW, ODD, ExactSite
 from warre_blazar.services.flavors import shown_in_nova
 
 PROJECT = identity.project_id("alpha")
@@ -28,6 +28,7 @@ def submitted(site: ExactSite, flavor_id: str) -> dict[str, Any]:
     """Look for the lease by its name where an id belongs, and book it, from now to an odd time."""
     assert site.send("GET", "/exp-1").status_int == 404
     assert site.send("GET").json == {"leases": []}
+    site.set_time(ODD)
     reservation = {
         "resource_type": "flavor:instance",
         "flavor_id": flavor_id,
