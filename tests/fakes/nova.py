@@ -339,7 +339,7 @@ class Nova(Guarded):
         for flavor_id in page:
             known = self.flavors[flavor_id]
             entry = {k: v for k, v in known.items() if k not in ("access", "number")}
-            shown.append({**entry, "links": []})
+            shown.append({**entry, "description": None, "links": []})
         return Answer(200, {"flavors": shown})
 
     def list_access(self, request: Request, flavor_id: str) -> Answer:

@@ -1,1 +1,1 @@
-"""Tests of Heat's resource and of Ansible's modules, in an environment of these programs."""
+"""Tests of Heat's resource, of Ansible's modules and of python-chi, in their own environment."""

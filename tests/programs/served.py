@@ -1,14 +1,13 @@
 """The whole site over HTTP, for programs that run in processes of their own."""
 
 import contextlib
-import datetime
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 from wsgiref import simple_server
 
-from tests.unit.api.site import Site
+from tests.unit.consumers.site import ExactSite
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
@@ -18,7 +17,7 @@ class _Quiet(simple_server.WSGIRequestHandler):
         """Say nothing of each request."""
 
 
-class ServedSite(Site):
+class ServedSite(ExactSite):
     """The site, whose endpoint Keystone's catalog has.
 
     :ivar requests: the requests that came, such as ``GET /v2/flavors``.
@@ -52,9 +51,3 @@ class ServedSite(Site):
         self.requests.append(line)
         self.before(line)
         return self.app(environ, start_response)
-
-    def go_to(self, now: datetime.datetime) -> None:
-        """Let a time come, and do what the manager does then."""
-        self.set_time(now)
-        self.execute()
-        self.run_events()

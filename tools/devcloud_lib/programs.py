@@ -1,4 +1,4 @@
-"""Runs the tests of what other programs load: Heat's resource and Ansible's modules.
+"""Runs the tests of other programs: Heat and Ansible load what is in contrib/, python-chi books.
 
 These programs have an environment of their own, with this repository's client.
 """
@@ -13,7 +13,11 @@ from devcloud_lib.settings import REPOSITORY
 
 #: Names the directory of the environment for the tests.
 VARIABLE = "WARRE_PROGRAMS_HOME"
-_PACKAGES = ("ansible-core>=2.19.1,<2.22", "openstack-heat==27.0.1", "openstacksdk", "pymysql")
+_PACKAGES = (
+    *("ansible-core>=2.19.1,<2.22", "openstack-heat==27.0.1", "openstacksdk", "pymysql"),
+    # python-chi's package doesn't require the client through which it books.
+    *("python-chi==1.2.10", "python-blazarclient"),
+)
 _TESTS, _ON_CLOUD = "tests/programs", "tests/functional/programs"
 _OFFSET = ports.BESIDE["programs"]
 
