@@ -32,6 +32,14 @@ SHARE = {
     "owner_id": PROJECT,
     "created_at": "2026-12-01T00:00:00+00:00",
 }
+CALENDAR = {
+    "id": "9",
+    "name": "lab",
+    "url": "https://cloud.example.org/v2/calendars/signed.ics",
+    "project_id": PROJECT,
+    "user_id": "user-1",
+    "created_at": "2026-12-01T00:00:00+00:00",
+}
 WINDOW = {
     "id": "44444444-4444-4444-8444-444444444444",
     "start": "2099-12-01T00:00:00+00:00",
@@ -51,6 +59,7 @@ _IDS = {
     "series": SERIES,
     "access": ACCESS["id"],
     "share": SHARE["id"],
+    "calendar": CALENDAR["id"],
 }
 
 
@@ -88,13 +97,15 @@ def fill(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
         "GET /v2/flavorprojects": listing(ACCESS),
         "GET /v2/shares": listing(SHARE),
         f"GET /v2/shares/{SHARE['id']}": Answer(200, SHARE),
+        "GET /v2/calendars": listing(CALENDAR),
+        f"GET /v2/calendars/{CALENDAR['id']}": Answer(200, CALENDAR),
         "GET /v2/maintenancewindows": listing(WINDOW),
         f"GET /v2/maintenancewindows/{WINDOW['id']}": Answer(200, WINDOW),
         "GET /v2/hosts": listing(),
         "GET /v2/availability": Answer(200, {"results": []}),
         "GET /v2/offers": Answer(200, {"results": [], "total": 0, "missing": []}),
         "GET /v2/usage": Answer(200, {**span, "by": "project", "results": []}),
-        "GET /v2/limits": Answer(200, {"absolute": {**unlimited, **used}}),
+        "GET /v2/limits": Answer(200, {**listing().body, "absolute": {**unlimited, **used}}),
         "GET /v2/refusals": listing(),
         "GET /v2/audit": listing(**report),
     }

@@ -37,6 +37,7 @@ CHANGES = [
     ("reservation", "note", "x", {"note": "x"}),
     ("reservation", "end", "2026-12-01T12:00", {"end": "2026-12-01T12:00:00+00:00"}),
     ("reservation", "count", "1", {"instance_count": 1}),
+    ("reservation", "movable_hours", "48", {"movable_hours": 48}),
     ("flavor", "description", "x", {"description": "x"}),
     ("flavor", "slots", "5", {"slots": 5}),
     ("flavor", "end", "", {"end": None}),

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.dashboard import site
 from tests.dashboard.conftest import Visitor
 from tests.fakes.service import Answer
 from tests.unit.cli.fake_api import FLAVOR, Api, error, flavor, foreseen, listing, reservation
@@ -94,6 +95,10 @@ def test_cells_say_why_nothing_is_free_and_where_a_booking_can_begin(
     ]
     answer = slot_views.availability([FreeInstances(FLAVOR, parts)])
     api.answers["GET /v2/availability"] = Answer(200, answer)
+    closed = {"start": days(3)[2].start, "end": days(3)[2].end}
+    window = site.WINDOW | {name: f"{time.isoformat()}+00:00" for name, time in closed.items()}
+    later = site.WINDOW | {"note": "another day"}
+    api.answers["GET /v2/maintenancewindows"] = listing(window, later)
     shown = cells(member.sees(f"{FIND}?count=2&hours=48"))
     assert [(style, text) for style, _words, text in shown] == [
         ("level4 starts", "2"),
@@ -104,7 +109,9 @@ def test_cells_say_why_nothing_is_free_and_where_a_booking_can_begin(
     said = [words.partition("; ")[2] for _style, words, _text in shown]
     assert said == [
         "your booking can begin then",
-        *(texts.BRIEF[code].sentence({}) for code in codes if code),
+        texts.BRIEF["slots_exhausted"].sentence({}),
+        f"{texts.BRIEF['maintenance'].sentence({})}; new disks",
+        texts.BRIEF["too_far_ahead"].sentence({}),
     ]
     (asked,) = [request for request in api.seen if request.line == "GET /v2/availability"]
     assert (asked.query["count"], float(asked.query["hours"])) == ("2", 48)
@@ -238,7 +245,9 @@ def test_checked_form_can_be_booked_without_javascript(member: Visitor, api: Api
 
 def test_booking_goes_to_the_reservation(member: Visitor, api: Api) -> None:
     api.answers["POST /v2/reservations"] = Answer(200, reservation())
-    answer = member.sends(BOOK, values(name="mine", book="1", affinity="different"))
+    answer = member.sends(
+        BOOK, values(name="mine", book="1", affinity="different", movable_hours="6")
+    )
     assert answer["Location"].endswith(f"/project/flavor_reservations/{reservation()['id']}/")
     (sent,) = [request for request in api.seen if request.method == "POST"]
     assert sent.query == {}
@@ -249,6 +258,7 @@ def test_booking_goes_to_the_reservation(member: Visitor, api: Api) -> None:
         "instance_count": 1,
         "affinity": False,
         "name": "mine",
+        "movable_hours": 6,
         "timezone": "UTC",
     }
 

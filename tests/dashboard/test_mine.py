@@ -5,6 +5,7 @@ import datetime
 import pytest
 from keystoneauth1 import session, token_endpoint
 
+from tests.dashboard import site
 from tests.dashboard.conftest import Visitor, filled
 from tests.fakes.service import Answer
 from tests.unit.cli.fake_api import Api, error, foreseen, listing, reservation, server
@@ -171,6 +172,25 @@ def test_end_names_the_servers(member: Visitor, api: Api, monkeypatch: pytest.Mo
 def test_calendar_file_has_an_event(member: Visitor) -> None:
     text = member.sees(f"{MINE}calendar.ics")
     assert "BEGIN:VEVENT" in text and ID in text
+
+
+def test_address_of_a_calendar_is_made_and_withdrawn(member: Visitor, api: Api) -> None:
+    made = site.CALENDAR | {"name": HOSTILE}
+    api.answers |= {
+        "GET /v2/calendars": listing(made),
+        "POST /v2/calendars": Answer(201, made),
+        f"GET /v2/calendars/{made['id']}": Answer(200, made),
+        f"DELETE /v2/calendars/{made['id']}": Answer(204),
+    }
+    assert f'href="{MINE}calendars/"' in member.sees(MINE)
+    page = member.sees(f"{MINE}calendars/")
+    assert str(made["url"]) in page and HOSTILE not in page
+    member.sends(f"{MINE}calendars/", {"name": "lab"})
+    where = f"{MINE}calendars/{made['id']}/"
+    assert f'href="{where}"' in page and HOSTILE not in member.sees(where)
+    member.sends(where, {})
+    sent = [(request.method, request.body) for request in api.seen if request.method != "GET"]
+    assert sent == [("POST", {"name": "lab"}), ("DELETE", None)]
 
 
 def test_messages_are_turned_off(member: Visitor, api: Api) -> None:

@@ -2,6 +2,7 @@
 
 import datetime
 import html
+import re
 from typing import Any
 
 import pytest
@@ -52,6 +53,11 @@ def host(**values: Any) -> dict[str, Any]:
     }
 
 
+def limits(project_id: str, most: int) -> dict[str, Any]:
+    used = {"totalHoursUsed": 5, "totalReservationsUsed": 3}
+    return {"project_id": project_id, "absolute": {"maxHours": most, "maxReservations": 7, **used}}
+
+
 def audit(**values: Any) -> Answer:
     finding = {
         "kind": "host-gone",
@@ -82,6 +88,7 @@ def answers(api: Api) -> None:
     api.answers["GET /v2/refusals"] = listing()
     api.answers["GET /v2/reservations"] = listing(reservation(name="training"))
     api.answers["GET /v2/audit"] = audit()
+    api.answers["GET /v2/limits"] = listing(limits(HOSTILE, most=-1), limits(PROJECT, most=40))
 
 
 def test_usage_is_shown_by_week(operator: Visitor, api: Api) -> None:
@@ -115,6 +122,7 @@ PAGES = [
     "/admin/reservation_plan/?by=flavor",
     "/admin/all_reservation_usage/",
     "/admin/refused_requests/",
+    "/admin/reservation_quotas/",
     "/admin/reservation_audit/",
 ]
 
@@ -304,6 +312,22 @@ def test_plan_draws_a_reservation_and_says_why_a_host_drains(operator: Visitor) 
     assert '<rect class="booked"' in page and f"1 x {FLAVOR.name}" in page
     assert '<line class="now"' in page
     assert "drains, nothing new is placed on it" in page
+
+
+def test_limits_of_all_projects_are_listed(operator: Visitor, api: Api) -> None:
+    page = operator.sees("/admin/reservation_quotas/")
+    cells = re.findall('<td data-label="Most hours">(.*?)</td>', page)
+    assert cells == ["unlimited", "40"]
+    (asked,) = [request for request in api.seen if request.line == "GET /v2/limits"]
+    assert asked.query == {"all_projects": "true"}
+
+
+def test_fields_of_a_flavor_are_in_groups(operator: Visitor) -> None:
+    page = operator.sees(f"{FLAVORS}create/")
+    place = page.index("<h3>On which hosts</h3>")
+    assert page.index('name="slots"') < place < page.index('name="availability_zone"')
+    # The size of a flavor can't be changed.
+    assert "What an instance takes" not in operator.sees(f"{FLAVORS}{FLAVOR.id}/edit/")
 
 
 def test_plan_leads_to_earlier_and_later_weeks(operator: Visitor) -> None:

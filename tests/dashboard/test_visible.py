@@ -28,6 +28,7 @@ FORMS = [
         f"{PROJECT}/flavor_reservations/{site.RESERVATION}/change/",
         *("Instances", "0", "Change", TOO_SMALL),
     ),
+    (f"{PROJECT}/flavor_reservations/calendars/", "Name", "", "Make an address", REQUIRED),
     (
         f"{PROJECT}/flavor_reservations/{site.RESERVATION}/launch/",
         *("Name", "", "Launch a Server", REQUIRED),

@@ -3,7 +3,7 @@
 import datetime
 import zoneinfo
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from django import forms
 from django.utils.translation import gettext
@@ -18,12 +18,15 @@ class BaseForm(forms.Form):
     """A form whose fields look like Horizon's."""
 
     required_css_class = "required"
+    #: What stands above the first field of a group of fields, by the name of this field.
+    headings: ClassVar[Mapping[str, Any]] = {}
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         # Horizon's scripts take fields by Django's own ids. They make "id_start" and "id_end" date
         # pickers, which empty the fields that are left.
         super().__init__(*args, auto_id="field_%s", **kwargs)
         for name, field in self.fields.items():
+            field.heading = self.headings.get(name)
             if not isinstance(field.widget, forms.CheckboxInput | forms.CheckboxSelectMultiple):
                 field.widget.attrs.setdefault("class", "form-control")
             if field.help_text:
@@ -143,6 +146,17 @@ class BookingForm(BaseForm):
 def count(**kwargs: Any) -> forms.IntegerField:
     """A field for a number of instances."""
     return forms.IntegerField(label=_("Instances"), min_value=1, max_value=100_000, **kwargs)
+
+
+def movable_hours() -> forms.IntegerField:
+    """A field for by how much maintenance may move a reservation."""
+    return forms.IntegerField(
+        label=_("Maintenance may move it by"),
+        required=False,
+        min_value=0,
+        max_value=8760,
+        help_text=_("So many hours, to a later start, if it hasn't begun. Empty: not at all."),
+    )
 
 
 def hours(**kwargs: Any) -> forms.FloatField:

@@ -84,6 +84,13 @@ class AllUsagePanel(ReservationPanel):
     urls = "admin.usage.urls"
 
 
+class QuotasPanel(ReservationPanel):
+    name = _("Quotas")
+    slug = "reservation_quotas"
+    policy_rules = (("reservation", "warre:limits:get:other"),)
+    urls = "admin.quotas.urls"
+
+
 class RefusedRequestsPanel(ReservationPanel):
     name = _("Refused Requests")
     slug = "refused_requests"

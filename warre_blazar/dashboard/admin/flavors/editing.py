@@ -1,6 +1,6 @@
 """The pages that create, change and delete flavors."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django import forms, urls
 from django.contrib import messages
@@ -23,6 +23,15 @@ _ZERO_IF_EMPTY = ("ephemeral_gb", "notice_hours")
 class FlavorForm(fields.BaseForm):
     """The fields of a flavor. The API checks the rest."""
 
+    headings: ClassVar[dict[str, Any]] = {
+        "vcpu": gettext_lazy("What an instance takes"),
+        "slots": gettext_lazy("How much can be booked"),
+        "availability_zone": gettext_lazy("On which hosts"),
+        "start": gettext_lazy("When it can be booked"),
+        "max_instances_per_project": gettext_lazy("How projects share it"),
+        "before_end": gettext_lazy("What becomes of servers"),
+        "is_public": gettext_lazy("Who may book it"),
+    }
     name = forms.CharField(label=gettext_lazy("Name"), max_length=64)
     vcpu = _number(gettext_lazy("vCPU"))
     memory_mb = _number(gettext_lazy("Memory in MiB"))
@@ -53,7 +62,11 @@ class FlavorForm(fields.BaseForm):
     )
     start = fields.MomentField(label=gettext_lazy("Bookable from"), required=False)
     end = fields.MomentField(label=gettext_lazy("Bookable until"), required=False)
-    max_days_ahead = _number(gettext_lazy("Reservations end within days from now"), required=False)
+    max_days_ahead = _number(
+        gettext_lazy("Reservations end within days from now"),
+        required=False,
+        help_text=gettext_lazy("Nobody books further ahead. Empty: as far as they like."),
+    )
     notice_hours = _number(
         gettext_lazy("Begin at least so many hours after they are booked"),
         0,
@@ -68,8 +81,18 @@ class FlavorForm(fields.BaseForm):
             "Europe/Berlin."
         ),
     )
-    extend_within_hours = _number(gettext_lazy("Can be extended in the last hours"), required=False)
-    max_instances_per_project = _number(gettext_lazy("Most instances of a project"), required=False)
+    extend_within_hours = _number(
+        gettext_lazy("Can be extended in the last hours"),
+        required=False,
+        help_text=gettext_lazy(
+            "Not earlier than so many hours before the end. Empty: at any time."
+        ),
+    )
+    max_instances_per_project = _number(
+        gettext_lazy("Most instances of a project"),
+        required=False,
+        help_text=gettext_lazy("At the same time, in all of its reservations of the flavor."),
+    )
     gap_hours = _number(
         gettext_lazy("Hours between two reservations of a project"), 0, required=False
     )

@@ -29,6 +29,7 @@ class BookForm(fields.BookingForm):
     )
     hours = fields.hours(initial=24)
     count = fields.count(initial=1)
+    movable_hours = fields.movable_hours()
     #: What the user had looked for in the calendar.
     back = forms.CharField(required=False, widget=forms.HiddenInput)
     field_order = ("start", "hours", "count")
@@ -50,6 +51,7 @@ class BookForm(fields.BookingForm):
             "end": start + fields.length(given["hours"]),
             "count": given["count"],
             "timezone": zone,
+            "movable_hours": given["movable_hours"],
             **self.labels(),
         }
 

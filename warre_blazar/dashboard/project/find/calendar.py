@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from django.utils import formats, timezone
 from django.utils.translation import gettext as _
 
-from warre_blazar.client import Availability, FlavorName, Span
+from warre_blazar.client import Availability, FlavorName, Span, Window
 from warre_blazar.client.types import FlavorSize, FreePart
 from warre_blazar.dashboard import verdicts
 
@@ -65,17 +65,30 @@ class Calendar:
     rows: Sequence[FlavorRow]
 
 
-def of(found: Availability, not_offered: Mapping[str, str], by: str, address: Address) -> Calendar:
+def of(
+    found: Availability,
+    not_offered: Mapping[str, str],
+    windows: Sequence[Window],
+    by: str,
+    address: Address,
+) -> Calendar:
     """Make a calendar of what the API says is free.
 
     :param not_offered: the codes that say why there is no offer of flavors, by the flavor's id.
+    :param windows: the maintenance windows that the user may see.
     :param by: ``day`` or ``hour``.
     """
     heads = [_head(part.span, by) for part in found.flavors[0].free] if found.flavors else []
     rows = [FlavorRow(each.flavor, (), verdicts.brief(each.reason)) for each in found.missing]
     for each in found.flavors:
         cells = [
-            _cell(each.flavor, part, head.label, address(each.flavor, part.span))
+            _cell(
+                each.flavor,
+                part,
+                head.label,
+                _why(each.flavor, part, windows),
+                address(each.flavor, part.span),
+            )
             for head, part in zip(heads, each.free, strict=True)
         ]
         why = not_offered.get(each.flavor.id)
@@ -83,13 +96,29 @@ def of(found: Availability, not_offered: Mapping[str, str], by: str, address: Ad
     return Calendar(heads, sorted(rows, key=lambda row: row.flavor.name))
 
 
-def _cell(flavor: FlavorSize, part: FreePart, time: str, href: str) -> Cell:
+def _why(flavor: FlavorSize, part: FreePart, windows: Sequence[Window]) -> list[str]:
+    """Why fewer than the user wants are free, with what operators say about maintenance."""
+    if not part.reason:
+        return []
+    said = [verdicts.brief(part.reason)]
+    if part.reason == "maintenance":
+        said += [
+            each.note
+            for each in windows
+            if each.note
+            and flavor.id in {closed.id for closed in each.flavors}
+            and each.start < part.span.end
+            and each.end > part.span.start
+        ]
+    return said
+
+
+def _cell(flavor: FlavorSize, part: FreePart, time: str, why: list[str], href: str) -> Cell:
     free = part.instances
     style, text = f"level{_level(free, flavor.slots)}", str(free)
     label = _("%(flavor)s, %(time)s: %(free)d of %(slots)d free")
     said = [label % {"flavor": flavor.name, "time": time, "free": free, "slots": flavor.slots}]
-    if part.reason:
-        said.append(verdicts.brief(part.reason))
+    said += why
     if part.reason in _SIGNS and not free:
         style, text = _SIGNS[part.reason]
     if part.can_start:

@@ -10,7 +10,16 @@ from django.utils.http import url_has_allowed_host_and_scheme, urlencode
 from django.utils.translation import gettext_lazy as _
 from horizon.utils import functions as horizon_functions
 
-from warre_blazar.client import Availability, Flavor, FlavorName, Missing, Offer, Offers, Span
+from warre_blazar.client import (
+    Availability,
+    Flavor,
+    FlavorName,
+    Missing,
+    Offer,
+    Offers,
+    Span,
+    Window,
+)
 from warre_blazar.dashboard import addresses, moments, pages, verdicts
 from warre_blazar.dashboard import forms as fields
 from warre_blazar.dashboard.project.find import calendar
@@ -112,12 +121,18 @@ class FindPage(pages.PageView):
         can_wait = earliest or any(each.wait_start for each in missing)
         return {
             "day": day,
-            "calendar": calendar.of(found, why, by, address),
+            "calendar": calendar.of(found, why, self._windows(found), by, address),
             "offers": [(each, offer_address(each, wanted, now)) for each in earliest],
             "missing": [_less(each, wanted, start, now) for each in missing],
             "wait": can_wait and waiting.address(**_wish(wanted, start), **choice),
             "may_wait": self.may("warre:wait:create"),
         }
+
+    def _windows(self, found: Availability) -> list[Window]:
+        """The maintenance windows, if any closes what was found."""
+        reasons = {part.reason for each in found.flavors for part in each.free}
+        is_told = "maintenance" in reasons and self.may("warre:maintenancewindow:list")
+        return self.api.windows.list() if is_told else []
 
 
 class ZoneSwitch(pages.ActionView):

@@ -22,6 +22,7 @@ class ChangeForm(editing.EditForm):
     name = forms.CharField(label=gettext_lazy("Name"), required=False, max_length=255)
     note = fields.ProseField(label=gettext_lazy("Note"), required=False, max_length=4096)
     contact = forms.CharField(label=gettext_lazy("Email address for messages"), required=False)
+    movable_hours = fields.movable_hours()
 
     def __init__(self, *args: Any, is_running: bool, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -31,7 +32,7 @@ class ChangeForm(editing.EditForm):
     def values(self) -> dict[str, Any]:
         given = self.cleaned_data
         times = {name: fields.at(given[name]) for name in ("start", "end") if name in given}
-        return {**given, **times}
+        return {**given, **times, "movable_hours": given["movable_hours"] or 0}
 
 
 class ChangePage(editing.EditView, pages.CheckedFormView):
@@ -48,7 +49,8 @@ class ChangePage(editing.EditView, pages.CheckedFormView):
     def present(self) -> dict[str, Any]:
         it = self.item
         texts = {name: getattr(it, name) or "" for name in ("name", "note", "contact")}
-        return {"start": it.start, "end": it.end, "count": it.instance_count, **texts}
+        times = {"start": it.start, "end": it.end, "movable_hours": it.movable_hours}
+        return {**times, "count": it.instance_count, **texts}
 
     def form_arguments(self) -> dict[str, Any]:
         return {**super().form_arguments(), "is_running": self.item.status == "ACTIVE"}

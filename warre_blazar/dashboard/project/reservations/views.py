@@ -50,6 +50,7 @@ class MyReservationsPage(pages.PageView):
             pager=self.pager(listed),
             messages_on=self.api.messages.get().enabled,
             may_change=self.may("warre:reservation:update"),
+            may_subscribe=self.may("warre:calendar:create"),
             **kwargs,
         )
 
