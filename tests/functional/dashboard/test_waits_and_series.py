@@ -131,7 +131,8 @@ def test_series_is_booked_and_one_reservation_dropped(
     expect(page.get_by_text("1 reservation couldn't be booked")).to_be_visible()
     expect(page.locator("h2").first).to_have_text(HOSTILE)
     assert "owned" not in page.title().split("<")[0]
-    rows = page.locator("tbody tr")
+    booked = page.get_by_role("region", name="Reservations", exact=True)
+    rows = booked.locator("tbody tr")
     expect(rows).to_have_count(2)
     picture(page, "series")
     no_serious_faults(page)
