@@ -47,13 +47,13 @@ _2026_1 = PackageSet(
     eventlet=True,
 )
 _SERVICES = ("blazar-nova", "glance", "keystone", "neutron", "nova", "openstack-placement")
-#: Of the services, it has the newest versions that work with the constraints. Nova and Neutron are
-#: still those of 2026.1. Nova 34 needs a newer keystoneauth1, and Neutron 29 a newer neutron-lib.
-#: Neutron imports pyroute2, which only a newer os-vif brings.
+#: Of the services, it has the newest versions that work with the constraints. Nova is still that of
+#: 2026.1: Nova 34 needs a newer keystoneauth1. Neutron imports pyroute2, which only a newer os-vif
+#: brings.
 MASTER = PackageSet(
     "master",
     "blazar==18.*",
-    ("pyroute2", *(f"{name}==28.*" if name == "neutron" else name for name in _SERVICES)),
+    (*_SERVICES, "pyroute2"),
     _CONSTRAINTS / "master.txt",
     "3.12",
 )
