@@ -1,5 +1,6 @@
 """The commands on series: what they send, and what they say about what couldn't be booked."""
 
+import datetime
 import re
 from collections.abc import Callable
 from typing import Any
@@ -9,7 +10,7 @@ import pytest
 from tests.fakes.service import Answer
 from tests.unit.cli.conftest import Run
 from tests.unit.cli.fake_api import FLAVOR, Api, error
-from warre_blazar.cli import series
+from warre_blazar.cli import base, series
 from warre_blazar.cli.failure import Failure
 
 ID = "44444444-4444-4444-8444-444444444444"
@@ -21,6 +22,13 @@ REFUSED = {
     "detail": {},
     "next_start": "2026-12-07T12:00:00+00:00",
 }
+
+
+@pytest.fixture(autouse=True)
+def present(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The time at which the commands are typed, from which days without a year count."""
+    typed_at = datetime.datetime(2026, 12, 1, tzinfo=datetime.UTC)
+    monkeypatch.setattr(base.Command, "now", lambda _: typed_at)
 
 
 def document(**changes: Any) -> dict[str, Any]:
