@@ -489,11 +489,11 @@ NOTICE_GIVEN_UP_AFTER = DAY
 #: :longer: People hear later that others have deleted their reservations.
 #: :shorter: A command that names several reservations causes several messages, if it asks before
 #:     each of them or waits for servers.
-DELETIONS_GATHERED_FOR = 20
+DELETIONS_GATHERED_FOR = 20 * SECOND
 #: A deletion is told after this time, even if the person goes on deleting.
 #: :longer: While somebody deletes very many reservations, people hear later of the first ones.
 #: :shorter: One command causes more messages if it deletes very many reservations.
-DELETIONS_TOLD_AFTER = 300
+DELETIONS_TOLD_AFTER = 5 * MINUTE
 #: Audits show notices that were given up for this long.
 #: :longer: The outbox keeps more rows.
 #: :shorter: Operators may not see that notices were lost.

@@ -152,8 +152,12 @@ def delete(lease: world.Lease, by: str | None, at: datetime.datetime = world.NOW
     session.change(outbox.add, outbox.of_lease(lease.id), News(Kind.DELETED, at, by))
 
 
-def after(seconds: float) -> datetime.datetime:
-    return world.NOW + datetime.timedelta(seconds=seconds)
+#: A little more than the time for which deletions are gathered.
+GATHERED = times.DELETIONS_GATHERED_FOR + times.SECOND
+
+
+def after(time: datetime.timedelta) -> datetime.datetime:
+    return world.NOW + time
 
 
 def test_deletion_of_several_by_an_operator_is_one_message(
@@ -166,7 +170,7 @@ def test_deletion_of_several_by_an_operator_is_one_message(
     sent()
     for lease in leases:
         delete(lease, "admin")
-    (message,) = sent(after(times.DELETIONS_GATHERED_FOR + 1))
+    (message,) = sent(after(GATHERED))
     assert message.subject == f"Cloud: 3 reservations of {flavor.name} were deleted"
     assert "operator has deleted them" in message.text
     assert sorted(told([message])) == sorted(lease.reservation_id for lease in leases)
@@ -184,9 +188,11 @@ def test_deletions_of_a_person_are_told_once_the_person_deletes_nothing_more(
         book(cloud, world.hours(6, 7), other, name="lab"),
     ]
     sent()
-    begun = 2 * 3600
+    begun = 2 * times.HOUR
     for number, lease in enumerate(leases):
-        delete(lease, "admin", after(begun + number * times.DELETIONS_GATHERED_FOR - number))
+        delete(
+            lease, "admin", after(begun + number * (times.DELETIONS_GATHERED_FOR - times.SECOND))
+        )
         assert sent(after(begun + number * times.DELETIONS_GATHERED_FOR)) == []
     (message,) = sent(after(begun + 3 * times.DELETIONS_GATHERED_FOR))
     assert message.subject == "Cloud: 3 reservations of 2 flavors were deleted"
@@ -201,7 +207,7 @@ def test_deletions_of_a_person_who_never_rests_are_told(flavor: Flavor, cloud: C
     first, last = (book(cloud, world.hours(9, 10), flavor) for _ in range(2))
     sent()
     delete(first, "admin")
-    late = after(times.DELETIONS_TOLD_AFTER + 1)
+    late = after(times.DELETIONS_TOLD_AFTER + times.SECOND)
     delete(last, "admin", late)
     assert told(sent(late)) == [first.reservation_id]
 
@@ -211,7 +217,7 @@ def test_deletions_of_a_person_wait_for_no_others(flavor: Flavor, cloud: Cloud, 
     of_admin, of_user, of_nobody = (book(cloud, world.hours(9, 10), flavor) for _ in range(3))
     sent()
     delete(of_admin, "admin")
-    at = after(times.DELETIONS_GATHERED_FOR + 1)
+    at = after(GATHERED)
     delete(of_user, "user", at)
     delete(of_nobody, None, at)
     ready = [lease.reservation_id for lease in (of_admin, of_nobody)]

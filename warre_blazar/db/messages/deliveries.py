@@ -203,13 +203,13 @@ def _unfinished_deletions(now: datetime.datetime) -> sa.Select[tuple[int]]:
     One command deletes several reservations by a request for each.
     """
     deletion = (_ENTRY.kind == Kind.DELETED.value, _ENTRY.telling == Telling.SPREAD.value)
-    gathered = datetime.timedelta(seconds=times.DELETIONS_GATHERED_FOR)
-    told = datetime.timedelta(seconds=times.DELETIONS_TOLD_AFTER)
     busy = sa.select(_ENTRY.user_id).where(
-        *deletion, _ENTRY.user_id.is_not(None), _ENTRY.at > now - gathered
+        *deletion, _ENTRY.user_id.is_not(None), _ENTRY.at > now - times.DELETIONS_GATHERED_FOR
     )
     return sa.select(_ENTRY.id).where(
-        *deletion, _ENTRY.at > now - told, _ENTRY.user_id.in_(busy.correlate(None))
+        *deletion,
+        _ENTRY.at > now - times.DELETIONS_TOLD_AFTER,
+        _ENTRY.user_id.in_(busy.correlate(None)),
     )
 
 

@@ -19,7 +19,7 @@ from warre_blazar.services.slots.offers import FlavorChoice
 
 
 @dataclasses.dataclass(frozen=True)
-class FreePart:
+class PartOfTime:
     """How many instances of a flavor are free in a part of a time."""
 
     span: Span
@@ -36,7 +36,7 @@ class FreeInstances:
     """How many instances of a flavor are free in each part of a time."""
 
     flavor: Flavor
-    parts: Sequence[FreePart]
+    parts: Sequence[PartOfTime]
 
 
 @searches.uncollected()
@@ -78,7 +78,7 @@ def find(
     return found, missing
 
 
-def _part(free: FreeTime, span: Span, begins: FoundTimes | None, wanted: Question) -> FreePart:
+def _part(free: FreeTime, span: Span, begins: FoundTimes | None, wanted: Question) -> PartOfTime:
     """What is free in a part.
 
     :param begins: the times at which what is wanted can be booked. None: it doesn't matter.
@@ -88,7 +88,7 @@ def _part(free: FreeTime, span: Span, begins: FoundTimes | None, wanted: Questio
         first = begins.first(Span(span.start, span.start + wanted.least))
         can_start = first is not None and first < span.end
     reason = free.why_not(span).code if instances < wanted.count else None
-    return FreePart(span, instances, can_start, reason)
+    return PartOfTime(span, instances, can_start, reason)
 
 
 def _parts(question: Question, part: datetime.timedelta) -> Iterator[Span]:
