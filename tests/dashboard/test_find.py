@@ -19,7 +19,7 @@ from warre_blazar.api import slot_views
 from warre_blazar.domain.slots.offers import FlavorOffer, NotOffered
 from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import exceptions
-from warre_blazar.services.slots.availability import FreeInstances, FreePart
+from warre_blazar.services.slots.availability import FreeInstances, PartOfTime
 from warre_blazar.services.slots.offers import Found
 
 FIND = "/project/find_reservations/"
@@ -36,7 +36,7 @@ def days(count: int) -> list[Span]:
 
 def available(*free: int, flavors: int = 1) -> Answer:
     spans = days(len(free))
-    parts = [FreePart(spans[number], most) for number, most in enumerate(free)]
+    parts = [PartOfTime(spans[number], most) for number, most in enumerate(free)]
     named = [dataclasses.replace(FLAVOR, name=f"gpu.{number:03}") for number in range(flavors)]
     return Answer(200, slot_views.availability([FreeInstances(each, parts) for each in named]))
 
@@ -90,7 +90,7 @@ def test_cells_say_why_nothing_is_free_and_where_a_booking_can_begin(
 ) -> None:
     codes = (None, "slots_exhausted", "maintenance", "too_far_ahead")
     parts = [
-        FreePart(span, 0 if code else 2, can_start=not code, reason=code)
+        PartOfTime(span, 0 if code else 2, can_start=not code, reason=code)
         for span, code in zip(days(4), codes, strict=True)
     ]
     answer = slot_views.availability([FreeInstances(FLAVOR, parts)])
@@ -121,7 +121,7 @@ def test_row_says_why_what_is_wanted_can_not_be_booked(member: Visitor, api: Api
     why = exceptions.FlavorNotBookable(texts.refusals.TOO_LONG(max_length_hours=1))
     missing = NotOffered(FLAVOR, why, None, None)
     api.answers["GET /v2/offers"] = Answer(200, slot_views.offers(Found([], 0, [missing])))
-    parts = [FreePart(span, 2, can_start=False) for span in days(3)]
+    parts = [PartOfTime(span, 2, can_start=False) for span in days(3)]
     answer = slot_views.availability([FreeInstances(FLAVOR, parts)])
     api.answers["GET /v2/availability"] = Answer(200, answer)
     page = html.unescape(member.sees(FIND))
@@ -143,7 +143,7 @@ def test_row_says_why_what_is_wanted_can_not_be_booked(member: Visitor, api: Api
 def test_flavors_are_chosen_by_words_and_sizes(
     query: str, is_shown: bool, member: Visitor, api: Api
 ) -> None:
-    parts = [FreePart(span, 2) for span in days(3)]
+    parts = [PartOfTime(span, 2) for span in days(3)]
     answer = slot_views.availability([FreeInstances(FLAVOR, parts)])
     api.answers["GET /v2/availability"] = Answer(200, answer)
     page = member.sees(f"{FIND}?{query}")

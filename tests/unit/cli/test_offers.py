@@ -18,7 +18,7 @@ from warre_blazar.domain.booking import verdict
 from warre_blazar.domain.slots.offers import FlavorOffer, NotOffered
 from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import exceptions
-from warre_blazar.services.slots.availability import FreeInstances, FreePart
+from warre_blazar.services.slots.availability import FreeInstances, PartOfTime
 from warre_blazar.services.slots.offers import Found
 
 SMALL = dataclasses.replace(
@@ -127,7 +127,7 @@ def test_sizes_leave_out_smaller_flavors(api: Api, run_json: Callable[..., Any])
 def test_availability_has_a_row_for_each_day_and_says_what_is_missing(
     api: Api, run_json: Callable[..., Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    days = FreeInstances(FLAVOR, [FreePart(offer(1).span, 2), FreePart(offer(2).span, 0)])
+    days = FreeInstances(FLAVOR, [PartOfTime(offer(1).span, 2), PartOfTime(offer(2).span, 0)])
     api.answers["GET /v2/availability"] = Answer(
         200, slot_views.availability([days], [NotOffered(SMALL, FULL, None, None)])
     )
