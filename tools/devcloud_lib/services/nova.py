@@ -4,7 +4,7 @@ import json
 import shutil
 from pathlib import Path
 
-from devcloud_lib import ini, readiness, shell, wsgi
+from devcloud_lib import console, ini, readiness, shell, wsgi
 from devcloud_lib.layout import Layout
 from devcloud_lib.service import Service
 
@@ -54,7 +54,12 @@ def migrate(layout: Layout) -> None:
 def discover_hosts(layout: Layout) -> None:
     """Map running computes to the cell. Without that, no server is scheduled to them."""
     manage: shell.Words = [layout.program("nova-manage"), "--config-file", _config(layout)]
-    shell.run([*manage, "cell_v2", "discover_hosts"], layout.log("nova-manage"))
+    words, log = [*manage, "cell_v2", "discover_hosts"], layout.log("nova-manage")
+    try:
+        shell.run(words, log)
+    except console.Failure:
+        # The scheduler maps hosts too. The command fails if both map the same one at once.
+        shell.run(words, log)
 
 
 def compute_hosts(layout: Layout) -> list[str]:
