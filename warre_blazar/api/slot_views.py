@@ -98,10 +98,9 @@ def availability(
                 "free": [
                     {
                         **views.span(part.span),
-                        **{
-                            name: getattr(part, name)
-                            for name in ("instances", "can_start", "reason")
-                        },
+                        "instances": part.instances,
+                        "can_start": part.can_start,
+                        "reason": part.reason,
                     }
                     for part in each.parts
                 ],

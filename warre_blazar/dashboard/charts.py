@@ -146,14 +146,14 @@ def _at(moment: datetime.datetime, window: Span) -> float:
 def _bar(booking: PlannedSpan, y: float, window: Span) -> Bar:
     left, right = (_at(moment, window) for moment in (booking.span.start, booking.span.end))
     width = max(2.0, right - left)
-    room = int(width / 7)
-    text = (
-        booking.text
-        if len(booking.text) <= room
-        else f"{booking.text[: room - 1]}\N{HORIZONTAL ELLIPSIS}"
-    )
-    text = text if room > _LEAST_TEXT else ""
-    return Bar(left, y, width, _BAR, booking, text)
+    return Bar(left, y, width, _BAR, booking, _fitted(booking.text, int(width / 7)))
+
+
+def _fitted(text: str, room: int) -> str:
+    """As much of a text as there is room for, in letters."""
+    if room <= _LEAST_TEXT:
+        return ""
+    return text if len(text) <= room else f"{text[: room - 1]}\N{HORIZONTAL ELLIPSIS}"
 
 
 def _ticks(window: Span) -> list[tuple[float, str]]:

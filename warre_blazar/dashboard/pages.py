@@ -99,12 +99,11 @@ class PageView(generic.TemplateView):
         """What the template needs to show the links to the other pages of a listing."""
         if listed.number > listed.count > 0:
             raise _AfterTheLast(self._page_of_listing(listed.count))
+        pages = {"first": 1, "previous": listed.number - 1}
+        pages |= {"next": listed.number + 1, "last": listed.count}
         links = {
             name: self._page_of_listing(number)
-            for name, number in (
-                *(("first", 1), ("previous", listed.number - 1)),
-                *(("next", listed.number + 1), ("last", listed.count)),
-            )
+            for name, number in pages.items()
             if 1 <= number <= listed.count and number != listed.number
         }
         return {"number": listed.number, "count": listed.count, "total": listed.total, **links}

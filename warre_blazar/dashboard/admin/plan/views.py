@@ -9,14 +9,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from warre_blazar.client import Host, Reservation, Span, Window
-from warre_blazar.dashboard import (
-    addresses,
-    charts,
-    moments,
-    names,
-    pages,
-    reservation_tables,
-)
+from warre_blazar.dashboard import addresses, charts, moments, names, pages, reservation_tables
 from warre_blazar.dashboard import forms as fields
 from warre_blazar.dashboard.tables import Table
 
