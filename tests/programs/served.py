@@ -1,15 +1,40 @@
 """The whole site over HTTP, for programs that run in processes of their own."""
 
 import contextlib
+import json
+import subprocess
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 from wsgiref import simple_server
 
+from devcloud_lib.programs import program
+
 from tests.unit.consumers.site import ExactSite
 
 REPOSITORY = Path(__file__).resolve().parents[2]
+#: Lets a script do something, and returns its answer.
+Ask = Callable[[dict[str, Any]], dict[str, Any]]
+
+
+@contextlib.contextmanager
+def answering(script: str, *words: str) -> Iterator[Ask]:
+    """Run a script of this directory that answers each line of JSON with another one."""
+    command = [program("python"), "-W", "ignore", str(REPOSITORY / "tests/programs" / script)]
+    with subprocess.Popen(
+        [*command, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as started:
+        stdin, stdout = started.stdin, started.stdout
+        assert stdin and stdout
+
+        def ask(asked: dict[str, Any]) -> dict[str, Any]:
+            print(json.dumps(asked), file=stdin, flush=True)
+            answer: dict[str, Any] = json.loads(stdout.readline())
+            return answer
+
+        yield ask
+        stdin.close()
 
 
 class _Quiet(simple_server.WSGIRequestHandler):

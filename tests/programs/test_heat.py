@@ -1,18 +1,15 @@
 """``contrib/heat`` in Heat's own engine, with the API over HTTP."""
 
 import itertools
-import json
 import re
-import subprocess
 import textwrap
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 import yaml
-from devcloud_lib.programs import program
 
-from tests.programs.served import REPOSITORY, ServedSite
+from tests.programs.served import REPOSITORY, Ask, ServedSite, answering
 from tests.unit.api import things
 from tests.unit.api.people import Person
 from tests.unit.api.things import at, moment
@@ -28,27 +25,19 @@ class Refused(Exception):
 
 
 @pytest.fixture(scope="module")
-def engine(running: ServedSite) -> Iterator[subprocess.Popen[str]]:
+def engine(running: ServedSite) -> Iterator[Ask]:
     """Heat's engine, which starts once."""
-    words = [program("python"), "-W", "ignore", str(REPOSITORY / "tests/programs/heat_engine.py")]
-    words += [running.cloud.keystone.url, str(REPOSITORY / "contrib/heat")]
-    with subprocess.Popen(
-        words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as started:
-        yield started
-        assert started.stdin
-        started.stdin.close()
+    resources = str(REPOSITORY / "contrib/heat")
+    with answering("heat_engine.py", running.cloud.keystone.url, resources) as ask:
+        yield ask
 
 
 @pytest.fixture
-def heat(site: ServedSite, engine: subprocess.Popen[str]) -> Do:
+def heat(site: ServedSite, engine: Ask) -> Do:
     """A function that lets the engine do something for a user."""
 
     def do(what: str, user: str = "alpha", **more: Any) -> dict[str, Any]:
-        assert engine.stdin and engine.stdout
-        asked = {"do": what, "user": user, "name": f"stack-{next(_numbers)}", **more}
-        print(json.dumps(asked), file=engine.stdin, flush=True)
-        answer = json.loads(engine.stdout.readline())
+        answer = engine({"do": what, "user": user, "name": f"stack-{next(_numbers)}", **more})
         if "error" in answer:
             raise Refused(answer["error"])
         return answer

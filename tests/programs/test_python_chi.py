@@ -1,14 +1,11 @@
 """python-chi's own code books flavors of this package, with the API over HTTP."""
 
-import json
-import subprocess
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from devcloud_lib.programs import program
 
-from tests.programs.served import REPOSITORY, ServedSite
+from tests.programs.served import Ask, ServedSite, answering
 from tests.unit.api import identity, things
 from tests.unit.api.people import Person
 from tests.unit.consumers.site import NOW, ODD
@@ -18,29 +15,20 @@ Do = Callable[..., dict[str, Any]]
 
 
 @pytest.fixture(scope="module")
-def started(running: ServedSite) -> Iterator[subprocess.Popen[str]]:
+def started(running: ServedSite) -> Iterator[Ask]:
     """A process with python-chi, which starts once."""
-    words = [program("python"), "-W", "ignore", str(REPOSITORY / "tests/programs/notebook.py")]
-    words += [running.cloud.keystone.url]
-    with subprocess.Popen(
-        words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as process:
-        yield process
-        assert process.stdin
-        process.stdin.close()
+    with answering("notebook.py", running.cloud.keystone.url) as ask:
+        yield ask
 
 
 @pytest.fixture
-def notebook(site: ServedSite, started: subprocess.Popen[str]) -> Do:
+def notebook(site: ServedSite, started: Ask) -> Do:
     """A function that lets a notebook do something. Leases begin before they are looked at."""
     site.cloud.keystone.tokens.add(identity.token("alpha"))
     site.before = lambda line: site.go_to(NOW) if line.startswith("GET") else None
 
     def do(what: str, **more: Any) -> dict[str, Any]:
-        assert started.stdin and started.stdout
-        print(json.dumps({"do": what, **more}), file=started.stdin, flush=True)
-        answer: dict[str, Any] = json.loads(started.stdout.readline())
-        return answer
+        return started({"do": what, **more})
 
     return do
 

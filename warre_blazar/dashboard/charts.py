@@ -11,7 +11,7 @@ from warre_blazar.dashboard import moments
 
 _WIDTH, _LABELS, _LANE, _BAR = 1000.0, 170.0, 30.0, 20.0
 _HEIGHT, _BASE = 160.0, 140.0
-#: A bar has no text if it has room for fewer letters.
+#: A bar with room for so few letters has no text.
 _LEAST_TEXT = 2
 #: At most so many ticks are under a chart.
 _TICKS = 8
