@@ -440,6 +440,19 @@ turns = sa.Table(
     sa.Column("done_until", sa.DateTime),
 )
 
+# By which managers find out that the database is older than Placement: domain.running.mark.Mark. It
+# has one row, or none before a manager has run.
+marks = sa.Table(
+    "warre_marks",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True, autoincrement=False),
+    # Increases about once a minute. Placement has a lower number.
+    sa.Column("number", sa.BigInteger, nullable=False),
+    # The number in Placement that was higher. NULL: it never was.
+    sa.Column("seen", sa.BigInteger),
+    # Changes when an operator accepts that the database is an older one.
+    sa.Column("lineage", sa.String(36), nullable=False),
+)
 
 # Series of reservations: domain.series.series.BookedSeries.
 series = sa.Table(

@@ -47,6 +47,7 @@ secrets = record_models.secrets
 snapshots = record_models.snapshots
 stopped_addresses = record_models.stopped_addresses
 lease_workers = models.lease_workers
+marks = models.marks
 maintenance_windows = models.maintenance_windows
 refusal_counts = record_models.refusal_counts
 refusals = record_models.refusals
