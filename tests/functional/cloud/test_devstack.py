@@ -102,7 +102,10 @@ def database() -> Iterator[str]:
     engine.dispose()
 
 
-@pytest.fixture(params=[False, True], ids=["after Blazar's", "before Blazar's"])
+@pytest.fixture(
+    params=[False, pytest.param(True, marks=pytest.mark.whole)],
+    ids=["after Blazar's", "before Blazar's"],
+)
 def stack(
     tmp_path: pathlib.Path,
     keystone: Connection,

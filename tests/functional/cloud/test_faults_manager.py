@@ -84,7 +84,7 @@ def _path(reservation: dict[str, Any]) -> str:
     return f"/v2/reservations/{reservation['id']}/"
 
 
-@pytest.mark.slow
+@pytest.mark.whole
 def test_bookings_under_a_killed_manager_are_kept_or_removed(
     admin: Person, alpha: Person, records: Records, killed: Killed
 ) -> None:
@@ -118,7 +118,6 @@ def test_bookings_under_a_killed_manager_are_kept_or_removed(
         until("its traces to go", lambda i=reservation_id: not records.traces(i))
 
 
-@pytest.mark.slow
 def test_deletions_under_a_killed_manager_are_finished(
     admin: Person, alpha: Person, records: Records, killed: Killed
 ) -> None:

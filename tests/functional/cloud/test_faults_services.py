@@ -68,7 +68,7 @@ def test_booking_without_keystone_is_refused(
     admin.cloud.identity.delete_project(project)
 
 
-@pytest.mark.parametrize("service", [pytest.param("rabbitmq", marks=pytest.mark.slow), "mariadb"])
+@pytest.mark.parametrize("service", ["rabbitmq", "mariadb"])
 def test_outage_during_bookings_loses_and_oversells_nothing(
     admin: Person, alpha: Person, offer: Offer, records: Records, service: str
 ) -> None:
@@ -96,6 +96,7 @@ def test_outage_during_bookings_loses_and_oversells_nothing(
     assert told <= {r["id"] for r in held}
 
 
+@pytest.mark.whole
 def test_starts_while_keystone_refuses_the_service_user_are_opened_later(
     admin: Person, alpha: Person, offer: Offer, records: Records
 ) -> None:

@@ -42,6 +42,7 @@ def _host(admin: Person, server: dict[str, Any]) -> str:
     return shown
 
 
+@pytest.mark.whole
 @pytest.mark.usefixtures("clean")
 def test_one_command_boots_in_each_reservation_back_to_back(
     admin: Person, alpha: Person, records: Records, offer: Offer

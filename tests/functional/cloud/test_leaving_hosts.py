@@ -78,6 +78,7 @@ def test_host_is_emptied_under_a_running_reservation(
     until("nothing to be offered there", lambda: not inventories_too_many())
 
 
+@pytest.mark.whole
 @pytest.mark.usefixtures("clean", "restored")
 def test_server_is_evacuated_right_after_its_host_is_said_to_have_failed(
     admin: Person, alpha: Person, records: Records, running: dict[str, Any]
@@ -98,6 +99,7 @@ def test_server_is_evacuated_right_after_its_host_is_said_to_have_failed(
     assert shown.status == "ACTIVE", shown
 
 
+@pytest.mark.whole
 @pytest.mark.usefixtures("clean", "restored")
 def test_host_whose_service_was_deleted_is_gone_until_it_is_in_the_freepool(
     admin: Person, alpha: Person, records: Records, running: dict[str, Any]

@@ -45,6 +45,7 @@ def once(sent: Sequence[T]) -> list[T]:
     return different
 
 
+@pytest.mark.whole
 def test_life_is_told_by_each_channel_although_a_manager_is_killed(
     alpha: Person, admin: Person, offer: Offer, heard: Heard
 ):
@@ -122,6 +123,7 @@ def test_course_is_told_in_one_message(alpha: Person, offer: Offer):
     alpha.ask("DELETE", f"/v2/series/{series['id']}/")
 
 
+@pytest.mark.whole
 def test_bus_that_is_away_loses_nothing(
     admin: Person, alpha: Person, offer: Offer, records: Records
 ):

@@ -15,7 +15,11 @@ from tests.functional.cloud.waiting import until
 
 pytestmark = pytest.mark.together
 
-WAYS = ("disabled", "no role", "deleted")
+WAYS = [
+    pytest.param("disabled", marks=pytest.mark.whole),
+    pytest.param("no role", marks=pytest.mark.whole),
+    "deleted",
+]
 
 
 @dataclasses.dataclass(frozen=True)

@@ -25,6 +25,7 @@ def preemptible(admin: Person) -> Iterator[str]:
     compute.delete_flavor(flavor)
 
 
+@pytest.mark.whole
 def test_start_deletes_what_fills_its_host(
     admin: Person, alpha: Person, offer: Offer, preemptible: str
 ):

@@ -135,6 +135,7 @@ def _rows(records: Records, reservation: dict[str, Any]) -> dict[str, list[dict[
     }
 
 
+@pytest.mark.whole
 def test_limit_zero_refuses_and_limit_minus_one_allows(
     beta: Person, offer: Offer, limits: Limits
 ) -> None:
@@ -149,6 +150,7 @@ def test_limit_zero_refuses_and_limit_minus_one_allows(
     world.booked(beta, flavor, world.far(20))
 
 
+@pytest.mark.whole
 def test_unregistered_limit_is_named_to_the_operator(
     admin: Person, beta: Person, offer: Offer
 ) -> None:

@@ -89,6 +89,7 @@ def test_instances_start_on_a_host_that_has_the_room(
         assert boots(alpha, shown, 2) == ["ACTIVE", "ACTIVE"]
 
 
+@pytest.mark.whole
 def test_booking_that_follows_another_on_a_full_host_is_not_blamed(
     admin: Person, alpha: Person, beta: Person, offer: Offer
 ):

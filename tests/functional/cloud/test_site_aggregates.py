@@ -50,6 +50,7 @@ def running(who: Person, flavor: dict[str, Any], count: int = 1) -> dict[str, An
     return world.becomes(who, world.booked_now(who, flavor, count), "ACTIVE")
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("specs", [SSD, {"ssd": "<or> true <or> yes"}])
 def test_all_instances_boot_on_hosts_of_the_aggregate(
     admin: Person, alpha: Person, offer: Offer, specs: dict[str, str]
@@ -73,6 +74,7 @@ def test_key_that_no_aggregate_has_is_refused(admin: Person) -> None:
     assert "no aggregate has ssd" in answer.json()["error_message"]
 
 
+@pytest.mark.whole
 def test_isolated_host_is_not_booked_by_other_flavors(
     admin: Person, alpha: Person, offer: Offer
 ) -> None:

@@ -147,6 +147,7 @@ def settled(leases: list[world.Lease]) -> bool:
     )
 
 
+@pytest.mark.whole
 def test_extended_lease_keeps_its_servers(running: Running, cloud: Cloud):
     start = minute(timeutils.utcnow()) - datetime.timedelta(minutes=5)
     leases = booked(COUNT, start, start + LATER)

@@ -102,6 +102,7 @@ def starting_soon(flavor) -> list[world.Lease]:
     return leases
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("kind", ["mariadb"], indirect=True, scope="session")
 def test_leases_start_and_end_while_hosts_fail_and_managers_are_killed(
     database: sa.Engine, cloud: Cloud, tmp_path: pathlib.Path

@@ -21,7 +21,7 @@ from warre_blazar.domain.timeline import Span
 from warre_blazar.services.booking import admission
 from warre_blazar.services.slots import offers
 
-pytestmark = [pytest.mark.usefixtures("database"), pytest.mark.every_kind]
+pytestmark = pytest.mark.usefixtures("database")
 
 TAKEN = int(os.environ.get("WARRE_OFFERS_AT_ONCE", "80"))
 AT_ONCE = 40

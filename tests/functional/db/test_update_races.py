@@ -30,7 +30,7 @@ from warre_blazar.plugins import flavor_slot
 from warre_blazar.services.booking import lookup
 from warre_blazar.services.running import backing
 
-pytestmark = [pytest.mark.usefixtures("database"), pytest.mark.every_kind]
+pytestmark = pytest.mark.usefixtures("database")
 
 hours = world.hours
 SPAN = hours(10, 14)
