@@ -189,6 +189,36 @@ def test_migrated_tables_match_the_models(url: str, tmp_path: pathlib.Path):
     assert databases.differences(url) == []
 
 
+def described(url: str) -> dict[tuple[str, ...], str]:
+    """What each table, column and index of this package is."""
+    inspector = sa.inspect(sa.create_engine(url, poolclass=sa.NullPool))
+    found: dict[tuple[str, ...], str] = {}
+    for table in tables(url) - {migration.VERSION_TABLE}:
+        found[table,] = repr(inspector.get_pk_constraint(table))
+        found |= {(table, i["name"]): repr(i) for i in inspector.get_indexes(table)}
+        found |= {(table, c["name"], "column"): repr(c) for c in inspector.get_columns(table)}
+    return found
+
+
+def is_harmless(url: str, table: str, name: str) -> bool:
+    """Whether a release that doesn't know a column of a table can still add rows."""
+    inspector = sa.inspect(sa.create_engine(url, poolclass=sa.NullPool))
+    (column,) = (c for c in inspector.get_columns(table) if c["name"] == name)
+    return column["nullable"] or column["default"] is not None
+
+
+def test_migrations_after_the_first_release_only_add(url: str, tmp_path: pathlib.Path):
+    databases.blazar_upgrade(url, tmp_path)
+    migration.upgrade(url, "0001")
+    before = described(url)
+    assert ("warre_flavors", "name", "column") in before
+    migration.upgrade(url)
+    after = described(url)
+    assert {key: after.get(key) for key in before} == before
+    added = [key for key in after.keys() - before.keys() if key[2:] and key[:1] in before]
+    assert [key for key in added if not is_harmless(url, *key[:2])] == []
+
+
 def test_flavor_name_has_a_binary_collation(url: str, tmp_path: pathlib.Path):
     databases.blazar_upgrade(url, tmp_path)
     migration.upgrade(url)
