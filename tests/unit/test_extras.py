@@ -49,7 +49,7 @@ def machine(directory: pathlib.Path, wanted: Iterable[Requirement]) -> pathlib.P
                 link.symlink_to(distribution.locate_file(top))
     (directory / "warre_blazar").symlink_to(_ROOT / "warre_blazar")
     ours = importlib.metadata.distribution("warre-blazar")
-    metadata = directory / "warre_blazar-0.9.0.dist-info"
+    metadata = directory / "warre_blazar-1.0.0.dist-info"
     metadata.mkdir()
     (metadata / "METADATA").write_text(ours.read_text("METADATA") or ours.read_text("PKG-INFO"))
     (metadata / "entry_points.txt").write_text(ours.read_text("entry_points.txt"))

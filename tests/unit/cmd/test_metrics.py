@@ -20,6 +20,7 @@ from prometheus_client.openmetrics import parser as openmetrics_parser
 
 from tests.fakes.cloud import Cloud
 from tests.functional.db import world
+from tests.promises import metrics
 from warre_blazar.cmd import manage, metrics_command
 from warre_blazar.cmd.metric_families import Collector
 from warre_blazar.db import tables
@@ -152,20 +153,6 @@ def _is_listening(port: int) -> bool:
 # The documentation.
 
 
-def described() -> dict[str, tuple[str, tuple[str, ...]]]:
-    """By name as Prometheus shows it, the type and the labels of each metric."""
-    registry = prometheus_client.CollectorRegistry()
-    collector = Collector(metrics_command._read)
-    registry.register(collector)
-    return {
-        f"{metric.name}_total" if metric.type == "counter" else metric.name: (
-            metric.type,
-            tuple(metric._labelnames),
-        )
-        for metric in collector.describe()
-    }
-
-
 def test_page_lists_every_metric_with_its_type_and_labels():
     cells = re.findall(
         r"^   \* - ``(\w+)``\n     - (\w+)\n     - (.*)\n     - (.+)",
@@ -175,11 +162,11 @@ def test_page_lists_every_metric_with_its_type_and_labels():
     listed = {
         name: (kind, tuple(re.findall(r"``(\w+)``", labels))) for name, kind, labels, _ in cells
     }
-    assert listed == described()
+    assert listed == metrics()
 
 
 def test_no_metric_has_a_label_for_each_reservation_or_project():
-    labels = {label for _, names in described().values() for label in names}
+    labels = {label for _, names in metrics().values() for label in names}
     assert labels == {
         *("flavor_id", "flavor", "state", "days_ahead", "hostname", "resourcetype"),
         *("action", "row", "code", "channel"),

@@ -10,7 +10,7 @@ import yaml
 
 from tests.functional.db import dashboard
 from tests.functional.db.scraping import RULES, program
-from tests.unit.cmd.test_metrics import described
+from tests.promises import metrics
 
 TESTS = pathlib.Path(__file__).with_name("rules_test.yml")
 
@@ -63,7 +63,7 @@ def test_every_alert_says_what_to_do():
 
 
 def test_queries_use_metrics_that_exist_and_each_metric_is_used():
-    assert {name for text in expressions() for name in used(text)} == described().keys()
+    assert {name for text in expressions() for name in used(text)} == metrics().keys()
 
 
 def test_panels_have_ids_of_their_own_and_don_t_overlap():
