@@ -1,23 +1,28 @@
 """Builds a release, an sdist and a wheel, and tries the wheel in a clean environment.
 
-The wheel is built from the sdist. It is installed with its extras ``server`` and ``cli`` and with
-released packages only, and used from outside the repository. In a second environment it is
-installed with its extra ``cli`` alone.
+Both are built of the last commit, in a clone that gives this commit the tag of the version. The
+wheel is built from the sdist. It is installed with its extras ``server`` and ``cli`` and with
+released packages only, and used from outside the repository. What is installed then is listed in an
+SBOM beside the archives. In a second environment the wheel is installed with its extra ``cli``
+alone.
 """
 
+import configparser
+import json
 import os
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from devcloud_lib import limits, shell
-from devcloud_lib.console import say
+from devcloud_lib import limits, origins, shell
+from devcloud_lib.console import Failure, say
 from devcloud_lib.installer import Installer
 from devcloud_lib.settings import REPOSITORY
 
 _INSIDE = Path(__file__).resolve().parent / "inside"
 _SMOKE, _LAPTOP = _INSIDE / "smoke.py", _INSIDE / "laptop.py"
-_SETUP = REPOSITORY / "setup.cfg"
+#: Lists the packages of an environment as a software bill of materials in CycloneDX's form.
+_SBOM_TOOL = "cyclonedx-bom==7.5.0"
 #: Seconds for the checks.
 _LIMIT = 300
 
@@ -30,38 +35,86 @@ def run(home: Path, builder: Path) -> bool:
     directory, log = home / "release", home / "log" / "release.log"
     shutil.rmtree(directory, ignore_errors=True)
     log.unlink(missing_ok=True)
-    shell.run([builder, "-m", "build", "--outdir", directory / "dist", REPOSITORY], log)
-    wheel = next((directory / "dist").glob("*.whl"))
-    for path in sorted((directory / "dist").iterdir()):
-        say(f"built {path.name}, {path.stat().st_size // 1024} KiB")
+    source, dist = directory / "source", directory / "dist"
+    version = _clone(source, log)
+    shell.run(["git", "-C", source, "tag", version], log)
+    shell.run([builder, "-m", "build", "--outdir", dist, source], log)
+    wheel = _checked(dist, version, source)
     installer = Installer(home / "uv", log)
     installer.make(directory / "venv")
     python = directory / "venv" / "bin" / "python"
     installer.install(directory / "venv", f"{wheel}[server,cli]")
     shell.run([python, "-m", "pip", "check"], log)
-    complete = _tried([python, "-I", "-W", "ignore", _SMOKE, _SETUP], directory)
+    complete = _tried([python, "-I", "-W", "ignore", _SMOKE, source / "setup.cfg"], directory)
+    _list_packages(directory, installer, log, dist / f"warre-blazar-{version}.cdx.json")
     return _tried_on_laptop(wheel, directory, installer) and complete
 
 
 def run_short(home: Path, builder: Path) -> bool:
     """Build a wheel, and try it in the environment of the tests. Return whether that succeeded.
 
-    What the wheel holds takes the place of what that environment has. The commands alone are tried
-    in an environment of their own.
+    It is built in a clone of the last commit alone, which has neither tags nor a history. What the
+    wheel holds takes the place of what that environment has. The commands alone are tried in an
+    environment of their own.
 
     :param builder: the Python of that environment.
     """
     directory, log = home / "release-short", home / "log" / "release-short.log"
     shutil.rmtree(directory, ignore_errors=True)
-    dist = directory / "dist"
-    shell.run([builder, "-m", "build", "--wheel", "--outdir", dist, REPOSITORY], log)
-    wheel = next(dist.glob("*.whl"))
+    source, dist = directory / "source", directory / "dist"
+    version = _clone(source, log, "--depth=1")
+    shell.run([builder, "-m", "build", "--wheel", "--outdir", dist, source], log)
+    wheel = _checked(dist, version, source)
     target = directory / "wheel"
     shell.run([builder, "-m", "zipfile", "-e", wheel, target], log)
     complete = _tried(
-        [builder, "-W", "ignore", _SMOKE, _SETUP], directory, {"PYTHONPATH": str(target)}
+        [builder, "-W", "ignore", _SMOKE, source / "setup.cfg"],
+        directory,
+        {"PYTHONPATH": str(target)},
     )
     return _tried_on_laptop(wheel, directory, Installer(home / "uv", log)) and complete
+
+
+def _clone(source: Path, log: Path, *options: str) -> str:
+    """Clone the repository without its tags. Return the version of the next release."""
+    clone = ["git", "clone", "--quiet", "--no-tags", *options, f"file://{REPOSITORY}"]
+    shell.run([*clone, source], log)
+    setup = configparser.ConfigParser(interpolation=None)
+    setup.read(source / "setup.cfg")
+    return setup["metadata"]["version"]
+
+
+def _checked(dist: Path, version: str, source: Path) -> Path:
+    """Return the wheel, once all archives have the right version and hold the right files.
+
+    :raises Failure: an archive has another version, or holds something else.
+    """
+    for path in sorted(dist.iterdir()):
+        say(f"built {path.name}, {path.stat().st_size // 1024} KiB")
+        if not path.name.startswith(
+            f"warre_blazar-{version}{'-' if path.suffix == '.whl' else '.'}"
+        ):
+            raise Failure(f"{path.name} isn't version {version}")
+        if wrong := origins.check(path, source):
+            raise Failure("\n  ".join([f"{path.name} doesn't hold what it should:", *wrong]))
+    return next(dist.glob("*.whl"))
+
+
+def _list_packages(directory: Path, installer: Installer, log: Path, path: Path) -> None:
+    """Write the list of what is installed together with the wheel.
+
+    :raises Failure: the list lacks this package.
+    """
+    installer.make(directory / "sbom")
+    installer.install(directory / "sbom", _SBOM_TOOL)
+    program = directory / "sbom" / "bin" / "cyclonedx-py"
+    command = [program, "environment", directory / "venv", "--of", "JSON", "-o", path]
+    shell.run(command, log)
+    parts = json.loads(path.read_text())["components"]
+    ours = [part for part in parts if part["name"] == "warre-blazar"]
+    if not ours or not any(each.get("licenses") for each in ours):
+        raise Failure(f"{path.name} lacks warre-blazar or its license")
+    say(f"wrote {path.name} with {len(parts)} packages")
 
 
 def _tried_on_laptop(wheel: Path, directory: Path, installer: Installer) -> bool:
