@@ -10,9 +10,12 @@ import yaml
 
 from tests.functional.db import dashboard
 from tests.functional.db.scraping import RULES, program
+from tests.functional.db.test_alerts import CAUSES
 from tests.promises import metrics
+from warre_blazar.domain.audit.differences import DifferenceKind
 
 TESTS = pathlib.Path(__file__).with_name("rules_test.yml")
+PAGE = pathlib.Path(__file__).parents[3] / "doc/source/alerts.rst"
 
 
 def rules() -> list[dict[str, Any]]:
@@ -56,10 +59,41 @@ def test_every_alert_has_a_test_in_which_it_fires():
     assert fired == {rule["alert"] for rule in rules()}
 
 
-def test_every_alert_says_what_to_do():
+def test_every_alert_says_what_it_means():
     for rule in rules():
-        assert set(rule["annotations"]) == {"summary", "description"}
-        assert rule["labels"]["severity"] in ("critical", "warning", "info")
+        assert set(rule["annotations"]) - {"audit"} == {"summary", "description"}
+        assert rule["labels"]["severity"] in ("critical", "warning")
+
+
+def test_every_alert_is_caused_in_the_tables():
+    caused = {f"WarreBlazar{name}" for alerts, _ in CAUSES.values() for name in alerts}
+    assert caused | {"WarreBlazarDatabaseUnreadable"} == {rule["alert"] for rule in rules()}
+
+
+@pytest.mark.parametrize("cause", CAUSES, ids=lambda cause: cause.__name__)
+def test_alert_has_the_words_of_the_audit(cause: Any):
+    """The one exception is an ERROR that nothing explains, which the audit takes for a mistake."""
+    alerts, differences = CAUSES[cause]
+    said = [r["annotations"] for r in rules() if r["alert"] in {f"WarreBlazar{a}" for a in alerts}]
+    for kind in differences - {DifferenceKind.LEASE_STATE}:
+        assert [kind.label in each["audit"].split(", ") for each in said] == [True]
+        assert [kind.value.meaning in each["description"] for each in said] == [True]
+
+
+def test_page_has_the_ten_alerts_with_what_they_watch_and_what_to_do():
+    sections = re.split(r"^(WarreBlazar\w+)\n-+\n", PAGE.read_text(), flags=re.MULTILINE)[1:]
+    found = dict(zip(sections[::2], sections[1::2], strict=True))
+    assert list(found) == [rule["alert"] for rule in rules()]
+    assert len(found) == 10
+    for rule in rules():
+        fields = dict(
+            re.findall(r"^:([\w ]+): (.*(?:\n {4}.*)*)", found[rule["alert"]], re.MULTILINE)
+        )
+        assert list(fields) == ["Severity", "Metric", "Meaning", "Do", "Tried"]
+        assert fields["Severity"] == rule["labels"]["severity"]
+        assert used(fields["Metric"]) == used(rule["expr"])
+        kinds = rule["annotations"].get("audit", "").replace(",", "").split()
+        assert re.findall(r"\*([a-z-]+)\*", fields["Meaning"]) == kinds
 
 
 def test_queries_use_metrics_that_exist_and_each_metric_is_used():
