@@ -39,6 +39,9 @@ _BUILT = {
     *("PKG-INFO", "SOURCES.txt", "dependency_links.txt", "not-zip-safe", "requires.txt"),
 }
 _ADDED = {"AUTHORS", "ChangeLog", "PKG-INFO"}
+
+#: What the build leaves out of an sdist.
+_LEFT_OUT = {".gitignore"}
 _DIRECTORY = re.compile(r"warre_blazar(?:-[^/]+\.dist-info|\.egg-info)/")
 
 
@@ -83,7 +86,7 @@ def check(archive: Path, source: Path) -> list[str]:
     else:
         with tarfile.open(archive) as packed:
             found = {each.name.partition("/")[2] for each in packed if each.isfile()}
-        expected, added = known, _ADDED
+        expected, added = known - _LEFT_OUT, _ADDED
     built = {name for name in found if _DIRECTORY.sub("", name) in _BUILT and name not in known}
     wrong = [f"{name}: not in the repository" for name in sorted(found - known - built - added)]
     wrong += [f"{name}: missing" for name in sorted(expected - found)]
