@@ -484,16 +484,16 @@ NOTICE_LONGEST_PAUSE = 10 * MINUTE
 #: :longer: More notices wait during a long outage, and people get old news after it.
 #: :shorter: An outage in the night loses messages, and what bills are made from.
 NOTICE_GIVEN_UP_AFTER = DAY
-#: What a person deletes is told once the person has deleted nothing more for so long. Then one
-#: message tells what one command has deleted.
-#: :longer: People hear later that others have deleted their reservations.
+#: What a person deletes, or changes in a series, is told once the person has done no more of it for
+#: so long. Then one message tells what one command has done.
+#: :longer: People hear later that others have deleted or changed their reservations.
 #: :shorter: A command that names several reservations causes several messages, if it asks before
 #:     each of them or waits for servers.
-DELETIONS_GATHERED_FOR = 20 * SECOND
-#: A deletion is told after this time, even if the person goes on deleting.
+COMMAND_GATHERED_FOR = 20 * SECOND
+#: A deletion or change is told after this time, even if the person goes on.
 #: :longer: While somebody deletes very many reservations, people hear later of the first ones.
-#: :shorter: One command causes more messages if it deletes very many reservations.
-DELETIONS_TOLD_AFTER = 5 * MINUTE
+#: :shorter: One command causes more messages if it deletes or changes very many reservations.
+COMMAND_TOLD_AFTER = 5 * MINUTE
 #: Audits show notices that were given up for this long.
 #: :longer: The outbox keeps more rows.
 #: :shorter: Operators may not see that notices were lost.

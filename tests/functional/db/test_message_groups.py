@@ -25,10 +25,12 @@ from tests.unit.messengers import mail_server
 from warre_blazar import times
 from warre_blazar.db import session, tables
 from warre_blazar.db.messages import deliveries, outbox
+from warre_blazar.db.records import changes
 from warre_blazar.domain.flavors.flavor import Flavor
 from warre_blazar.domain.messages.messages import Message, MessageLimits
 from warre_blazar.domain.messages.notices import Kind, News
 from warre_blazar.domain.series.series import BookedSeries, SeriesStatus
+from warre_blazar.domain.timeline import Span
 from warre_blazar.messengers.smtp import SmtpMessenger
 from warre_blazar.services.messages import delivery
 from warre_blazar.services.messages.delivery import Delivery
@@ -153,7 +155,7 @@ def delete(lease: world.Lease, by: str | None, at: datetime.datetime = world.NOW
 
 
 #: A little more than the time for which deletions are gathered.
-GATHERED = times.DELETIONS_GATHERED_FOR + times.SECOND
+GATHERED = times.COMMAND_GATHERED_FOR + times.SECOND
 
 
 def after(time: datetime.timedelta) -> datetime.datetime:
@@ -190,11 +192,9 @@ def test_deletions_of_a_person_are_told_once_the_person_deletes_nothing_more(
     sent()
     begun = 2 * times.HOUR
     for number, lease in enumerate(leases):
-        delete(
-            lease, "admin", after(begun + number * (times.DELETIONS_GATHERED_FOR - times.SECOND))
-        )
-        assert sent(after(begun + number * times.DELETIONS_GATHERED_FOR)) == []
-    (message,) = sent(after(begun + 3 * times.DELETIONS_GATHERED_FOR))
+        delete(lease, "admin", after(begun + number * (times.COMMAND_GATHERED_FOR - times.SECOND)))
+        assert sent(after(begun + number * times.COMMAND_GATHERED_FOR)) == []
+    (message,) = sent(after(begun + 3 * times.COMMAND_GATHERED_FOR))
     assert message.subject == "Cloud: 3 reservations of 2 flavors were deleted"
     assert told([message]) == [lease.reservation_id for lease in leases]
     assert "The servers of those that had begun were deleted too" in message.text
@@ -207,7 +207,7 @@ def test_deletions_of_a_person_who_never_rests_are_told(flavor: Flavor, cloud: C
     first, last = (book(cloud, world.hours(9, 10), flavor) for _ in range(2))
     sent()
     delete(first, "admin")
-    late = after(times.DELETIONS_TOLD_AFTER + times.SECOND)
+    late = after(times.COMMAND_TOLD_AFTER + times.SECOND)
     delete(last, "admin", late)
     assert told(sent(late)) == [first.reservation_id]
 
@@ -222,6 +222,52 @@ def test_deletions_of_a_person_wait_for_no_others(flavor: Flavor, cloud: Cloud, 
     delete(of_nobody, None, at)
     ready = [lease.reservation_id for lease in (of_admin, of_nobody)]
     assert told(sent(at, own_changes=True)) == ready
+
+
+def change(lease: world.Lease, by: str, at: datetime.datetime, *, is_resized: bool = True) -> None:
+    """Write that a person has given a reservation an end an hour later, and one more instance."""
+    span = lease.span
+    before, after = changes.span(span), changes.span(Span(span.start, span.end + times.HOUR))
+    of = outbox.of_lease(lease.id)
+    session.change(outbox.add, of, News(Kind.RESCHEDULED, at, by, before, after))
+    if is_resized:
+        counts = ({"instance_count": 1}, {**after, "instance_count": 2})
+        session.change(outbox.add, of, News(Kind.RESIZED, at, by, *counts))
+
+
+def test_change_of_a_series_by_an_operator_is_one_message(cloud: Cloud, flavor: Flavor, sent: Send):
+    """One lesson has a new end only. Nothing that follows overtakes the message."""
+    cloud.keystone.users["admin"] = {"name": "operator"}
+    series = test_series.begin(flavor)
+    leases = book_lessons(flavor, range(1, 4))
+    finish(series)
+    sent()
+    for number, lease in enumerate(leases):
+        at = after(number * (times.COMMAND_GATHERED_FOR - times.SECOND))
+        change(lease, "admin", at, is_resized=number > 0)
+    session.change(outbox.add, outbox.of_lease(leases[0].id), News(Kind.STARTED, at))
+    assert sent(at) == []
+    told_first, told_next = sent(at + GATHERED)
+    assert told_first.subject == f"Cloud: 3 reservations of {flavor.name} have changed"
+    text = " ".join(told_first.text.split())
+    assert text.startswith("operator has changed them.")
+    for lease in leases:
+        assert text.count(lease.reservation_id) == told_first.html.count(lease.reservation_id) == 1
+    assert text.count("Flavor:") == text.count("End: ") == 3
+    assert text.count("Before: 1 instance") == told_first.html.count("before: 1 instance") == 2
+    assert "End: Sat 2 Jan 2100, 02:00 UTC Before: Sat 2 Jan 2100, 00:00 UTC to Sat" in text
+    assert len(told_first.events) == 5
+    assert told_next.event == "started"
+
+
+def test_change_of_a_reservation_without_a_series_is_told_at_once(
+    cloud: Cloud, flavor: Flavor, sent: Send
+):
+    cloud.keystone.users["admin"] = {"name": "operator"}
+    lease = book(cloud, world.hours(9, 10), flavor)
+    sent()
+    change(lease, "admin", world.NOW)
+    assert [message.event for message in sent()] == ["rescheduled", "resized"]
 
 
 def test_manager_that_dies_after_sending_sends_the_same_message_again(

@@ -248,6 +248,7 @@ def several(event: str, **changes: Any) -> dict[str, Any]:
     """Variables of a message about three reservations."""
     usual = values(event=event, extension=None, **changes)
     before = usual["before"] if event == "maintenance" else None
+    before = before and {**before, "instances": None}
     ids = [f"{number}2222222-2222-4222-8222-222222222222" for number in range(3)]
     more = {"before": before, "begun": usual["begun"], "instances": usual["instances"]}
     items = [{**usual["reservation"], "id": each, **more} for each in ids]
@@ -255,7 +256,7 @@ def several(event: str, **changes: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("begun", [True, False])
-@pytest.mark.parametrize("event", sorted(kind.value for kind in groups._TOGETHER))
+@pytest.mark.parametrize("event", sorted(kind.value for kind in groups._TOGETHER | groups.CHANGED))
 def test_message_about_several_reservations_shows_each(event: str, begun: bool):
     given = several(event, begun=begun)
     made = Templates().render(event, given)

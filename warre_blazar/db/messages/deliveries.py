@@ -17,6 +17,7 @@ from warre_blazar.db import session
 from warre_blazar.db.messages.outbox import LEASES, Telling
 from warre_blazar.db.tables import bookings, channels, deliveries, log_entries, series
 from warre_blazar.domain.audit.facts import LostNotices
+from warre_blazar.domain.messages.groups import CHANGED
 from warre_blazar.domain.messages.notices import BILLING, Kind, Notice
 from warre_blazar.domain.series.series import SeriesStatus
 
@@ -133,14 +134,17 @@ def due(
         projects come after all others.
     :param in_groups: whether the channel tells what belongs together in one message. Then notices
         about a series aren't due until its request is over, and all of its bookings are due at
-        once, whatever the limit. Deletions by a person aren't due until the person deletes nothing
-        more.
+        once, whatever the limit. Deletions by a person, and changes of reservations of series,
+        aren't due until the person deletes or changes nothing more.
     """
     waiting = (deliveries.c.channel == channel, deliveries.c.given_up_at.is_(None))
+    postponed: sa.ColumnElement[bool] = deliveries.c.next_at > now
+    if in_groups:
+        postponed = sa.or_(postponed, deliveries.c.entry_id.in_(_of_unfinished_commands(now)))
     # A few rows, which the database reads once, and not again for each notice.
     blocked = (
         sa.select(deliveries.c.subject, sa.func.min(deliveries.c.id).label("first"))
-        .where(*waiting, deliveries.c.next_at > now)
+        .where(*waiting, postponed)
         .group_by(deliveries.c.subject)
         .subquery()
     )
@@ -158,10 +162,7 @@ def due(
         .limit(limit)
     )
     if in_groups:
-        found = found.where(
-            deliveries.c.subject.not_in(_of_unfinished_series()),
-            deliveries.c.entry_id.not_in(_unfinished_deletions(now)),
-        )
+        found = found.where(deliveries.c.subject.not_in(_of_unfinished_series()))
     chosen = found.subquery()
     query = _NOTICES.join(chosen, chosen.c.id == deliveries.c.id)
     notices = _read(db, query.order_by(chosen.c.turn, chosen.c.last, chosen.c.id))
@@ -197,20 +198,26 @@ def _of_unfinished_series() -> sa.Select[tuple[str]]:
     )
 
 
-def _unfinished_deletions(now: datetime.datetime) -> sa.Select[tuple[int]]:
-    """The ids of entries about deletions by people who may be about to delete more.
+def _of_unfinished_commands(now: datetime.datetime) -> sa.Select[tuple[int]]:
+    """The ids of entries about what people do who may be about to do more of it.
 
-    One command deletes several reservations by a request for each.
+    One command deletes several reservations, by a request for each, or changes those of a series.
     """
-    deletion = (_ENTRY.kind == Kind.DELETED.value, _ENTRY.telling == Telling.SPREAD.value)
+    in_series = sa.select(bookings.c.reservation_id).where(
+        bookings.c.series_id.is_not(None), bookings.c.reservation_id.is_not(None)
+    )
+    of_series = sa.and_(
+        _ENTRY.kind.in_([kind.value for kind in CHANGED]), _ENTRY.subject.in_(in_series)
+    )
+    done = (
+        _ENTRY.telling == Telling.SPREAD.value,
+        _ENTRY.at > now - times.COMMAND_TOLD_AFTER,
+        sa.or_(_ENTRY.kind == Kind.DELETED.value, of_series),
+    )
     busy = sa.select(_ENTRY.user_id).where(
-        *deletion, _ENTRY.user_id.is_not(None), _ENTRY.at > now - times.DELETIONS_GATHERED_FOR
+        *done, _ENTRY.user_id.is_not(None), _ENTRY.at > now - times.COMMAND_GATHERED_FOR
     )
-    return sa.select(_ENTRY.id).where(
-        *deletion,
-        _ENTRY.at > now - times.DELETIONS_TOLD_AFTER,
-        _ENTRY.user_id.in_(busy.correlate(None)),
-    )
+    return sa.select(_ENTRY.id).where(*done, _ENTRY.user_id.in_(busy.correlate(None)))
 
 
 def _rest_of_series(

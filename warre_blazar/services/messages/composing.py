@@ -11,7 +11,7 @@ from oslo_log import log as logging
 from warre_blazar import times
 from warre_blazar.db import session
 from warre_blazar.db.hosts import allocations
-from warre_blazar.domain.messages import messages, payloads
+from warre_blazar.domain.messages import groups, messages, payloads
 from warre_blazar.domain.messages.messages import Message, MessageLimits, WantedMessages
 from warre_blazar.domain.messages.notices import OF_WAITS, Kind, Notice
 from warre_blazar.domain.running import snapshots
@@ -121,8 +121,11 @@ class Composer:
 
     def _values(self, notices: Sequence[Notice], recipient: Recipient) -> dict[str, Any]:
         """The variables of templates. The documentation describes them."""
-        notice = notices[0]
-        news, content = notice.news, notice.content
+        news = notices[0].news
+        listed = _listed(notices)
+        # Its last notice has the values after all changes.
+        notice = next(each for each in reversed(notices) if each.subject == notices[0].subject)
+        content = notice.content
         zone, count = content["timezone"], content["instance_count"]
         by = news.user_id
         is_own = by is not None and by == content["user_id"]
@@ -132,10 +135,10 @@ class Composer:
             "site": self._site.name,
             "support": self._site.support,
             "reservation": _seen(content),
-            "reservations": [_listed(each) for each in notices],
-            "number": len(notices),
-            "is_alike": _is_alike(notices),
-            "title": _title(notices),
+            "reservations": listed,
+            "number": len(listed),
+            "is_alike": _is_alike(listed),
+            "title": _title(listed),
             "project": messages.one_line(recipient.project),
             "instances": counted(count, "instance"),
             "servers": counted(count, "server"),
@@ -150,7 +153,7 @@ class Composer:
             "is_saved": chosen == snapshots.SNAPSHOT,
             "unsaved": messages.unsaved(notice),
             "to_contact": recipient.is_contact,
-            "extension": self._extension(notice),
+            "extension": self._extension(notice) if len(listed) == 1 else None,
             "boot": boot(notice)[1],
             "booking": messages.booking(content) if news.kind is Kind.WAIT_TOLD else None,
             "is_wait": news.kind in OF_WAITS,
@@ -215,27 +218,42 @@ def _seen(content: Mapping[str, Any]) -> dict[str, Any]:
     return {**content, "name": name and messages.one_line(name)}
 
 
-def _listed(notice: Notice) -> dict[str, Any]:
-    """The reservation in a list, with the times before maintenance has changed them."""
-    return {
-        **_seen(notice.content),
-        "before": notice.news.before if notice.news.kind is Kind.MAINTENANCE else None,
-        "instances": counted(notice.content["instance_count"], "instance"),
-        "begun": messages.has_begun(notice),
-    }
+def _listed(notices: Sequence[Notice]) -> list[dict[str, Any]]:
+    """The reservations of a message, each once, with what has changed as it was before."""
+    last = {notice.subject: notice for notice in notices}
+    before: dict[str, dict[str, Any]] = {subject: {} for subject in last}
+    for notice in notices:
+        if notice.news.kind in (Kind.MAINTENANCE, *groups.CHANGED):
+            before[notice.subject] = {**(notice.news.before or {}), **before[notice.subject]}
+    return [
+        {
+            **_seen(notice.content),
+            "before": _before(before[subject]),
+            "instances": counted(notice.content["instance_count"], "instance"),
+            "begun": messages.has_begun(notice),
+        }
+        for subject, notice in last.items()
+    ]
 
 
-def _is_alike(notices: Sequence[Notice]) -> bool:
+def _before(values: Mapping[str, Any]) -> dict[str, Any] | None:
+    """What templates show of the values before changes. None: nothing has changed."""
+    count = values.get("instance_count")
+    seen = {"start": values.get("start"), "end": values.get("end")}
+    return {**seen, "instances": count and counted(count, "instance")} if values else None
+
+
+def _is_alike(listed: Sequence[Mapping[str, Any]]) -> bool:
     """Whether the reservations have the same name, flavor and number of instances."""
-    seen = [each.content for each in notices]
-    return len({(each["name"], each["flavor"]["id"], each["instance_count"]) for each in seen}) == 1
+    shown = {(each["name"], each["flavor"]["id"], each["instance_count"]) for each in listed}
+    return len(shown) == 1
 
 
-def _title(notices: Sequence[Notice]) -> str:
+def _title(listed: Sequence[Mapping[str, Any]]) -> str:
     """The words after "your reservation" in subjects: what the reservations have in common."""
-    names = {messages.one_line(each.content["name"] or "") for each in notices}
+    names = {each["name"] or "" for each in listed}
     name = names.pop() if len(names) == 1 else ""
     if not name:
-        flavors = {messages.one_line(each.content["flavor"]["name"]) for each in notices}
+        flavors = {messages.one_line(each["flavor"]["name"]) for each in listed}
         return f"of {flavors.pop() if len(flavors) == 1 else counted(len(flavors), 'flavor')}"
     return f'"{name}"' if len(name) <= _LONGEST_NAME else f'"{name[:_LONGEST_NAME]}..."'

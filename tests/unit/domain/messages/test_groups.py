@@ -2,6 +2,7 @@
 
 import dataclasses
 import datetime
+import itertools
 from typing import Any
 
 import hypothesis
@@ -89,7 +90,39 @@ def test_deletions_by_a_person_are_a_group_of_each_receiver(changes: dict[str, A
     assert ids(grouped(deleted)) == ([[0, 1]] if is_one else [[0], [1]])
 
 
-@pytest.mark.parametrize("kind", [Kind.STARTED, Kind.REMINDED, Kind.ENDED, Kind.RESCHEDULED])
+@pytest.mark.parametrize(
+    ("changed", "is_one"),
+    [
+        ({"kind": Kind.RESIZED}, True),
+        ({"name": "another"}, True),
+        ({"instance_count": 2}, True),
+        ({"series_id": "another"}, False),
+        ({"series_id": None}, False),
+        ({"by": "another"}, False),
+        ({"contact": "c@example.org"}, False),
+        ({"timezone": "UTC"}, False),
+    ],
+)
+def test_changes_of_a_series_by_a_person_are_a_group(changed: dict[str, Any], is_one: bool):
+    both = [
+        notice(0, "a", Kind.RESCHEDULED),
+        notice(1, "b", **{"kind": Kind.RESCHEDULED, **changed}),
+    ]
+    assert ids(grouped(both)) == ([[0, 1]] if is_one else [[0], [1]])
+
+
+def test_reservation_may_have_several_changes_in_a_group():
+    changed = [
+        notice(number, subject, kind)
+        for number, (subject, kind) in enumerate(
+            itertools.product("ab", [Kind.RESCHEDULED, Kind.RESIZED])
+        )
+    ]
+    assert ids(grouped(changed)) == [[0, 1, 2, 3]]
+    assert ids(grouped(changed[:2])) == [[0], [1]]
+
+
+@pytest.mark.parametrize("kind", [Kind.STARTED, Kind.REMINDED, Kind.ENDED, Kind.IDLE])
 def test_what_differs_from_reservation_to_reservation_is_told_alone(kind: Kind):
     assert ids(grouped([notice(0, "a", kind), notice(1, "b", kind)])) == [[0], [1]]
 
@@ -113,7 +146,9 @@ SOME = st.builds(
     notice,
     st.just(0),
     st.sampled_from("abc"),
-    st.sampled_from([Kind.CREATED, Kind.DELETED, Kind.STARTED, Kind.HOST_LOST]),
+    st.sampled_from(
+        [Kind.CREATED, Kind.DELETED, Kind.STARTED, Kind.HOST_LOST, Kind.RESCHEDULED, Kind.RESIZED]
+    ),
     series_id=st.sampled_from(["s", "t"]),
 )
 
@@ -128,4 +163,5 @@ def test_every_notice_is_told_once_and_each_reservation_in_order(some: list[Noti
         of_subject = [each.id for each in flat if each.subject == subject]
         assert of_subject == sorted(of_subject)
     for group in groups:
-        assert len({each.subject for each in group}) == len(group)
+        changes = {each.news.kind for each in group} <= {Kind.RESCHEDULED, Kind.RESIZED}
+        assert changes or len({each.subject for each in group}) == len(group)
