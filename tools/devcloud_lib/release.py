@@ -103,17 +103,23 @@ def _checked(dist: Path, version: str, source: Path) -> Path:
 def _list_packages(directory: Path, installer: Installer, log: Path, path: Path) -> None:
     """Write the list of what is installed together with the wheel.
 
-    :raises Failure: the list lacks this package.
+    :raises Failure: the list lacks this package, or a package has no license.
     """
     installer.make(directory / "sbom")
     installer.install(directory / "sbom", _SBOM_TOOL)
     program = directory / "sbom" / "bin" / "cyclonedx-py"
     command = [program, "environment", directory / "venv", "--of", "JSON", "-o", path]
     shell.run(command, log)
-    parts = json.loads(path.read_text())["components"]
-    ours = [part for part in parts if part["name"] == "warre-blazar"]
-    if not ours or not any(each.get("licenses") for each in ours):
-        raise Failure(f"{path.name} lacks warre-blazar or its license")
+    document = json.loads(path.read_text())
+    parts = document["components"]
+    unlicensed = [part["name"] for part in parts if not part.get("licenses")]
+    if unlicensed or "warre-blazar" not in {part["name"] for part in parts}:
+        raise Failure(f"{path.name} lacks warre-blazar, or the licenses of {unlicensed}")
+    for part in parts:
+        # The wheel came from a directory of this machine.
+        references = part.pop("externalReferences", [])
+        part["externalReferences"] = [r for r in references if not r["url"].startswith("file:")]
+    path.write_text(json.dumps(document, indent=1))
     say(f"wrote {path.name} with {len(parts)} packages")
 
 
