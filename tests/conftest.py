@@ -12,6 +12,7 @@ from tests.fakes.cloud import LOGIN_OPTIONS, Cloud
 from warre_blazar import conf as our_conf
 from warre_blazar.db import clock
 from warre_blazar.openstack import caches
+from warre_blazar.services.running import mark
 
 # Examples have no deadline, because their time depends on the machine more than on the code.
 # ``--hypothesis-profile=many`` chooses the other profile.
@@ -38,6 +39,12 @@ def unread_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     A clock that nobody has read tells the machine's time, which tests set.
     """
     monkeypatch.setattr(clock, "_clock", clock.DatabaseClock())
+
+
+@pytest.fixture(autouse=True)
+def open_gate(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no test be held because another one has started a manager."""
+    monkeypatch.setattr(mark, "gate", mark.Gate())
 
 
 @pytest.fixture

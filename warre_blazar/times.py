@@ -204,6 +204,17 @@ DEAD_AFTER = 20
 #: :shorter: Operators can't see that a manager has died in the night.
 MANAGER_FORGOTTEN_AFTER = DAY // SECOND
 
+#: How often a manager looks at the mark of the database, which one of the managers increases each
+#: minute.
+#: :longer: A manager begins to work later after its start, or after a restore.
+#: :shorter: The database gets more queries.
+MARK_LOOKED_AT_EVERY = 5
+#: If a manager has increased the mark within this time, the database is current, and a manager that
+#: starts needn't wait for Placement.
+#: :longer: A restored dump that is nearly as old isn't noticed.
+#: :shorter: Managers that are restarted while Placement is away book nothing until it is back.
+MARK_COUNTS_FOR = 3 * MINUTE
+
 # Starts and ends of reservations
 
 #: How often a manager claims leases that are to be started, ended or deleted.

@@ -15,7 +15,7 @@ from tests.fakes.glance import Glance
 from tests.fakes.keystone import Keystone
 from tests.fakes.nova import Nova
 from tests.fakes.placement import Placement
-from warre_blazar.openstack import caches
+from warre_blazar.openstack import caches, placement_mark
 
 #: The options of [oslo_limit] that are registered only when oslo.limit logs in.
 LOGIN_OPTIONS = loading.get_auth_plugin_conf_options("password")
@@ -143,8 +143,12 @@ class Cloud:
             "flavors": list(self.nova.flavors),
             "aggregates": [a["name"] for a in self.nova.aggregates.values()],
             "servers": list(self.nova.servers),
-            "classes": sorted(self.placement.classes),
-            "inventories": self.placement.offered(),
+            "classes": sorted(self.placement.classes - {placement_mark.CLASS}),
+            "inventories": {
+                name: offered
+                for name, offered in self.placement.offered().items()
+                if name != placement_mark.PROVIDER
+            },
         }
         return {kind: things for kind, things in kinds.items() if things}
 

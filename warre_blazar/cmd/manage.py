@@ -22,7 +22,7 @@ from warre_blazar.conf import authtoken
 from warre_blazar.db import migration
 from warre_blazar.domain.booking import quota
 from warre_blazar.errors import exceptions
-from warre_blazar.openstack import limits
+from warre_blazar.openstack import limits, placement_mark
 
 _fail = functools.partial(setup_errors.fail, 1)
 
@@ -131,11 +131,31 @@ def _db(conf: cfg.ConfigOpts) -> int:
         if command is migration.downgrade:
             _check_downgrade(url, conf.command)
         command(url, *revision)
+        if command is migration.downgrade and migration.revision_of(url) in _WITHOUT_MARK:
+            _remove_mark(conf)
     except migration.MigrationError as error:
         return _fail(str(error))
     except setup_errors.DATABASE as error:
         return _fail(setup_errors.database(error))
     return 0
+
+
+#: The revisions of tables that have no mark. None: there are no tables.
+_WITHOUT_MARK = (None, "0001")
+
+
+def _remove_mark(conf: cfg.ConfigOpts) -> None:
+    """Remove the mark in Placement. New tables would seem to be older than it."""
+    try:
+        _read_globally(conf)
+        placement_mark.remove()
+    except (exceptions.WarreError, *setup_errors.CONFIGURATION) as error:
+        print(
+            f"Placement still has the mark of the tables ({error}). Remove it before you install "
+            "warre-blazar again: openstack resource provider delete $(openstack resource provider "
+            f"list --name {placement_mark.PROVIDER} -f value -c uuid)",
+            file=sys.stderr,
+        )
 
 
 def _check_downgrade(url: str, command: Any) -> None:

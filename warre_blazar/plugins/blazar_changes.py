@@ -17,6 +17,7 @@ from warre_blazar.plugins import (
     change_records,
     flavor_instances,
     graceful_stop,
+    held_work,
     host_names,
     joined_writes,
     joint_bookings,
@@ -51,6 +52,8 @@ FOR_SLOTS = (
     flavor_instances.register,
     # After lease_guard, which may correct what Blazar writes.
     change_records.register,
+    # Around all others, so that nothing is recorded of what is held.
+    held_work.register,
 )
 
 

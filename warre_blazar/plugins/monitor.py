@@ -1,6 +1,7 @@
 """The monitor plugin, which Blazar polls, and what each manager does regularly."""
 
 import datetime
+import functools
 import inspect
 import logging as stdlib_logging
 import socket
@@ -8,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent import futures
-from typing import Any
+from typing import Any, cast
 
 import futurist
 from blazar.plugins import base
@@ -33,6 +34,7 @@ from warre_blazar.services.running import (
     altered,
     backing,
     idle,
+    mark,
     preemptible,
     room_look,
     snapshots,
@@ -51,6 +53,24 @@ LOG = logging.getLogger(__name__)
 _REQUESTS = 10
 
 _HostsOf = Callable[[str], Sequence[Mapping[str, Any]]]
+
+
+def _held(
+    spacing: float, *, run_immediately: bool = False
+) -> Callable[[Callable[[Any], None]], Callable[[Any], None]]:
+    """Decorate a method that is called periodically, but not while the gate is closed."""
+
+    def decorate(method: Callable[[Any], None]) -> Callable[[Any], None]:
+        @functools.wraps(method)
+        def work(owner: Any) -> None:
+            if mark.gate.is_open:
+                method(owner)
+
+        made: Any = periodics.periodic(spacing, run_immediately=run_immediately)(work)
+        made.is_held = True
+        return cast(Callable[[Any], None], made)
+
+    return decorate
 
 
 class SlotMonitor(base.BaseMonitorPlugin):
@@ -193,9 +213,17 @@ class Threads:
         :raises SystemExit: messages can't be sent as they are configured.
         """
         channels = _channels()
-        worker = periodic_worker(self)
-        threading.Thread(target=worker.start, name="warre-periodic", daemon=True).start()
+        mark.gate.begin()
+        for target in (self._run_always, self._run_held):
+            threading.Thread(target=target, name="warre-periodic", daemon=True).start()
         telling.start(channels, self._executor.manager_id, self._known)
+
+    def _run_always(self) -> None:
+        periodic_worker(self, held=False).start()
+
+    def _run_held(self) -> None:
+        mark.gate.opened.wait()
+        periodic_worker(self, held=True).start()
 
     @periodics.periodic(times.BEAT_EVERY, run_immediately=True)
     def beat(self) -> None:
@@ -213,17 +241,24 @@ class Threads:
             self._known.set()
         self._lease_works.release()
 
-    @periodics.periodic(times.CLAIM_EVERY, run_immediately=True)
+    @periodics.periodic(times.MARK_LOOKED_AT_EVERY, run_immediately=True)
+    def look_at_mark(self) -> None:
+        """Find out whether the database is older than Placement, so that this manager is held."""
+        # The machine's clock may be wrong.
+        clock.read()
+        mark.gate.look(self._executor.manager_id)
+
+    @_held(times.CLAIM_EVERY, run_immediately=True)
     def claim(self) -> None:
         """Claim leases that will soon start or end, or must be deleted."""
         self._executor.claim(clock.utcnow())
 
-    @periodics.periodic(times.BEGIN_DUE_EVERY, run_immediately=True)
+    @_held(times.BEGIN_DUE_EVERY, run_immediately=True)
     def begin_due(self) -> None:
         """Execute the claimed starts and ends whose time has come."""
         self._executor.begin_due(clock.utcnow())
 
-    @periodics.periodic(times.REPAIR_EVERY, run_immediately=True)
+    @_held(times.REPAIR_EVERY, run_immediately=True)
     def repair(self) -> None:
         """Repair leases with unusual statuses. Once a minute, look at all flavor:slot leases."""
         now = clock.utcnow()
@@ -234,43 +269,43 @@ class Threads:
             self._thorough_at = now
         self._repairer.look(now, thorough)
 
-    @periodics.periodic(times.MAKE_AHEAD_EVERY, run_immediately=True)
+    @_held(times.MAKE_AHEAD_EVERY, run_immediately=True)
     def make_ahead(self) -> None:
         """Make the backings of reservations that begin soon."""
         backing.make_ahead(clock.utcnow())
 
-    @periodics.periodic(times.SERIES_EVERY, run_immediately=True)
+    @_held(times.SERIES_EVERY, run_immediately=True)
     def go_on_with_series(self) -> None:
         """Lead series out of the middle of a request that has died."""
         unattended.look()
 
-    @periodics.periodic(times.LATE_SERVERS_DELETED_EVERY)
+    @_held(times.LATE_SERVERS_DELETED_EVERY)
     def delete_late_servers(self) -> None:
         """Delete servers that Nova didn't list yet when their reservation ended."""
         backing.delete_late_servers(clock.utcnow())
 
-    @periodics.periodic(times.PREEMPTIBLE_LOOKED_AT_EVERY, run_immediately=True)
+    @_held(times.PREEMPTIBLE_LOOKED_AT_EVERY, run_immediately=True)
     def clear_hosts(self) -> None:
         """Delete or warn preemptible servers on hosts that are in use, or will be soon."""
         ahead = cfg.CONF.warre.preemption_warning_minutes * times.MINUTE
         preemptible.look(clock.utcnow(), self._executor.manager_id, ahead)
 
-    @periodics.periodic(times.NOVA_LOOKED_AT_EVERY)
+    @_held(times.NOVA_LOOKED_AT_EVERY)
     def make_again(self) -> None:
         """Make anew what somebody has deleted in Nova of running reservations."""
         altered.look(self._executor.manager_id)
 
-    @periodics.periodic(times.SNAPSHOTS_EVERY, run_immediately=True)
+    @_held(times.SNAPSHOTS_EVERY, run_immediately=True)
     def make_snapshots(self) -> None:
         """Make snapshots of servers whose reservations end soon."""
         snapshots.look(clock.utcnow(), self._executor.manager_id, conditions.before_end())
 
-    @periodics.periodic(times.RUNNING_TIME_EVERY, run_immediately=True)
+    @_held(times.RUNNING_TIME_EVERY, run_immediately=True)
     def tell_running_time(self) -> None:
         """Tell the running time of reservations, once for each full hour."""
         server_samples.tell_running_time(clock.utcnow(), self._executor.manager_id)
 
-    @periodics.periodic(times.USAGE_LOOKED_AT_EVERY)
+    @_held(times.USAGE_LOOKED_AT_EVERY)
     def sample_servers(self) -> None:
         """Sample which reservations have servers, every ``usage_interval`` seconds.
 
@@ -281,36 +316,36 @@ class Threads:
             empty = server_samples.take(clock.utcnow(), self._executor.manager_id, interval)
             room_look.look_again(empty, clock.utcnow())
 
-    @periodics.periodic(times.IDLE_ENDED_EVERY)
+    @_held(times.IDLE_ENDED_EVERY)
     def end_idle(self) -> None:
         """Warn of reservations that run without a server, and end them early."""
         interval = cfg.CONF.warre.usage_interval * times.SECOND
         if interval:
             idle.look(clock.utcnow(), interval)
 
-    @periodics.periodic(times.REMINDERS_EVERY, run_immediately=True)
+    @_held(times.REMINDERS_EVERY, run_immediately=True)
     def remind(self) -> None:
         """Write reminders of reservations whose end comes near."""
         hours = cfg.CONF.warre.remind_hours
         reminders.remind(clock.utcnow(), self._executor.manager_id, hours)
 
-    @periodics.periodic(times.REMINDERS_EVERY, run_immediately=True)
+    @_held(times.REMINDERS_EVERY, run_immediately=True)
     def remind_of_quota(self) -> None:
         """Write reminders of reservations that begin soon, and for which Nova has no quota."""
         reminders.remind_of_quota(clock.utcnow(), self._executor.manager_id)
 
-    @periodics.periodic(times.SERVE_WAITS_EVERY)
+    @_held(times.SERVE_WAITS_EVERY)
     def serve_waits(self) -> None:
         """Book or tell those who wait, if there is room for them."""
         if self._known.is_set():
             self._waits.look(clock.utcnow())
 
-    @periodics.periodic(times.OUTBOX_TIDIED_EVERY)
+    @_held(times.OUTBOX_TIDIED_EVERY)
     def tidy_outbox(self) -> None:
         """Give up notices that can't be sent."""
         delivery.tidy(clock.utcnow())
 
-    @periodics.periodic(times.TALLIES_MERGED_EVERY)
+    @_held(times.TALLIES_MERGED_EVERY)
     def merge_tallies(self) -> None:
         """Keep the table of tallies small."""
         metrics.merge_tallies()
@@ -320,7 +355,7 @@ class Threads:
         """Write how many refused requests this process has only counted."""
         refusals.write_numbers()
 
-    @periodics.periodic(times.HISTORY_DELETED_EVERY, run_immediately=True)
+    @_held(times.HISTORY_DELETED_EVERY, run_immediately=True)
     def forget(self) -> None:
         """Remove leases that ended more than ``history_days`` days ago, and records of that age."""
         days = cfg.CONF.warre.history_days
@@ -329,12 +364,12 @@ class Threads:
             unattended.forget(clock.utcnow(), days)
             serving.forget(clock.utcnow(), days)
 
-    @periodics.periodic(times.KEYS_DELETED_EVERY, run_immediately=True)
+    @_held(times.KEYS_DELETED_EVERY, run_immediately=True)
     def forget_keys(self) -> None:
         """Delete idempotency keys that are older than a day."""
         idempotency.forget(clock.utcnow())
 
-    @periodics.periodic(times.HOSTS_LOOKED_AT_EVERY, run_immediately=True)
+    @_held(times.HOSTS_LOOKED_AT_EVERY, run_immediately=True)
     def refresh_hosts(self) -> None:
         """Read the resource providers and zones of hosts.
 
@@ -356,18 +391,24 @@ class Threads:
             unassigned.assign(conditions.cleaning(), conditions.device_rules_of_stock())
 
 
-def periodic_worker(owner: object) -> periodics.PeriodicWorker:
+def periodic_worker(owner: object, *, held: bool = False) -> periodics.PeriodicWorker:
     """Return a worker that calls the periodic methods of an object, each in a thread of its own.
+
+    :param held: whether it calls those that are held while the gate is closed, or all others.
 
     futurist's debug messages are dropped, whatever level is configured. It would write one each
     time that it submits a method, with the intervals of ``Threads`` several hundred a minute.
     """
     log = stdlib_logging.getLogger(f"{__name__}.periodics")
     log.setLevel(stdlib_logging.INFO)
-    threads = len(inspect.getmembers(owner, periodics.is_periodic))
-    return periodics.PeriodicWorker.create(
-        [owner],
-        executor_factory=lambda: futurist.ThreadPoolExecutor(max_workers=threads),
+    methods: list[tuple[Any, tuple[()], dict[str, Any]]] = [
+        (method, (), {})
+        for _, method in inspect.getmembers(owner, periodics.is_periodic)
+        if getattr(method, "is_held", False) == held
+    ]
+    return periodics.PeriodicWorker(
+        methods,
+        executor_factory=lambda: futurist.ThreadPoolExecutor(max_workers=len(methods)),
         on_failure=_log_failure,
         log=log,
     )

@@ -24,6 +24,7 @@ from warre_blazar.services.messages.composing import MessageSite
 from warre_blazar.services.messages.delivery import Channel, Delivery
 from warre_blazar.services.messages.rendering import Templates
 from warre_blazar.services.messages.webhooks import ProjectWebhooks
+from warre_blazar.services.running import mark
 from warre_blazar.site_rules import conditions, credits, webhooks
 
 LOG = logging.getLogger(__name__)
@@ -84,6 +85,7 @@ def start(channels: list[Channel], manager_id: str, known: threading.Event) -> N
 
     def run() -> None:
         known.wait()
+        mark.gate.opened.wait()
         _repeat("The list of channels", lambda: _note(channels))
         for channel in channels:
             _thread(channel.name, _deliver, channel, Delivery(channel, manager_id))
@@ -106,7 +108,7 @@ def _note(channels: list[Channel]) -> None:
 
 def _deliver(channel: Channel, delivery: Delivery) -> None:
     def work() -> None:
-        if not delivery.run():
+        if not mark.gate.is_open or not delivery.run():
             timer.sleep(times.OUTBOX_READ_EVERY)
 
     while True:

@@ -30,6 +30,11 @@ TABLES_MISSING = _away(
 )
 BUSY = _away("busy", "it is busy with other series or maintenance windows")
 SILENT = _away("silent", "no manager has been heard of for {seconds:number} seconds")
+HELD = _away(
+    "held",
+    "the database was restored, or Placement hasn't been asked yet whether it was: if this stays, "
+    "the operator reads the log of blazar-manager",
+)
 NOT_IN_CATALOG = _away("not_in_catalog", "Keystone's catalog doesn't list it")
 NO_PROFILES = _away("no_profiles", "its answer isn't a list of device profiles")
 OTHER_HOSTS = _away("other_hosts", "it didn't answer for other hosts")

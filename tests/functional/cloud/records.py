@@ -22,6 +22,7 @@ _TRACES = {
 #: with series.
 _COUNTERS = (
     *("warre_hosts", "warre_projects", "warre_managers", "warre_turns", "warre_channels"),
+    "warre_marks",
     *("warre_log", "warre_deliveries", "warre_usage", "warre_tallies"),
     *("warre_refusals", "warre_refusal_counts"),
     "warre_series",

@@ -13,6 +13,7 @@ from futurist import periodics
 
 from warre_blazar.db import migration
 from warre_blazar.plugins import monitor, notifications
+from warre_blazar.services.running import mark
 
 
 class Time:
@@ -157,6 +158,16 @@ def test_manager_beats_while_all_its_other_work_hangs():
     owner.worker = monitor.periodic_worker(owner)
     owner.worker.start()
     assert went_on == dict.fromkeys(others, True)
+
+
+def test_held_manager_only_beats_and_looks_at_the_mark(monkeypatch: pytest.MonkeyPatch):
+    members = dict(inspect.getmembers(monitor.Threads, periodics.is_periodic))
+    held = {name for name, method in members.items() if getattr(method, "is_held", False)}
+    assert set(members) - held == {"beat", "look_at_mark", "count_refusals"}
+    mark.gate.begin()
+    for name in held:
+        # The object isn't even looked at.
+        members[name](None)
 
 
 class Recorded:
