@@ -17,7 +17,7 @@ from oslo_messaging import opts as messaging_opts
 from oslo_utils import timeutils
 
 from warre_blazar import conf, times
-from warre_blazar.cmd import setup_errors
+from warre_blazar.cmd import restore_report, setup_errors
 from warre_blazar.db import session as db_session
 from warre_blazar.domain.audit.differences import Difference, Needs
 from warre_blazar.domain.wording import counted
@@ -25,7 +25,7 @@ from warre_blazar.errors.exceptions import TryAgain
 from warre_blazar.openstack import manager
 from warre_blazar.plugins import lease_contexts, monitor
 from warre_blazar.services import audit as reporting
-from warre_blazar.services.audit import Audit, Result
+from warre_blazar.services.audit import Audit, Result, restore
 from warre_blazar.services.audit.looking import StockTypes
 
 #: The exit statuses. 0: there are no differences. 1: there are some differences. 2: a service or
@@ -61,6 +61,7 @@ def add_parser(subparsers: Any) -> None:
         "whose end or deletion stopped half way",
     )
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    restore_report.add_arguments(parser)
 
 
 def run(arguments: Any) -> int:
@@ -72,10 +73,17 @@ def run(arguments: Any) -> int:
     if arguments.yes and not arguments.fix:
         print("warre-blazar-manage: --yes needs --fix", file=sys.stderr)
         return BLIND
+    if wrong := restore_report.misused(arguments):
+        return _fail(wrong)
     db_options.set_defaults(cfg.CONF)
     conf.register(cfg.CONF)
+    if arguments.after_restore:
+        return restore_report.run(arguments)
     allowed = [Needs.FIX] * arguments.fix + [Needs.YES] * arguments.yes
     try:
+        if arguments.fix and restore.is_older():
+            # What was booked since the dump would be removed, with its servers.
+            return _fail("the database is older than Placement: --after-restore says what to do")
         result = audit().run(frozenset(allowed))
     except setup_errors.DATABASE as error:
         return _fail(setup_errors.database(error))

@@ -1,6 +1,7 @@
 """``warre-blazar-manage audit``: what it prints, and its exit status."""
 
 import configparser
+import datetime
 import json
 import pathlib
 from collections.abc import Callable, Iterator
@@ -9,14 +10,17 @@ import pytest
 import sqlalchemy as sa
 from blazar.db.sqlalchemy import facade_wrapper
 from oslo_config import cfg
+from oslo_utils import timeutils
 
 from tests.fakes.cloud import Cloud
 from tests.functional.db import world
+from tests.functional.db.managers import Manager
 from warre_blazar import times
 from warre_blazar.cmd import audit_command, manage
-from warre_blazar.db import record_models, tables
+from warre_blazar.db import migration, record_models, tables
 from warre_blazar.domain.running import backing_names
-from warre_blazar.openstack import manager
+from warre_blazar.domain.timeline import Span
+from warre_blazar.openstack import manager, placement_mark
 from warre_blazar.services import audit
 
 ORPHAN = "0c0ffee0-0000-4000-8000-000000000001"
@@ -209,3 +213,105 @@ def test_manager_is_asked_in_the_name_of_the_lease_owner(
     run("--fix", "--yes", "--json")
     assert asked == [("user", world.PROJECT, lease.id)]
     assert [d["subject"] for d in json.loads(capsys.readouterr().out)["mended"]] == [lease.id]
+
+
+OLDER = "is older than the one that Placement has seen (mark 9)"
+
+
+@pytest.fixture
+def older(run: Run) -> None:
+    """Let Placement have seen a newer database."""
+    assert placement_mark.write(placement_mark.read(), 9)
+
+
+def test_restored_database_is_held_until_it_is_accepted(
+    run: Run, older: None, capsys: pytest.CaptureFixture[str]
+):
+    for _ in range(2):
+        assert run("--after-restore") == audit_command.DIFFERENT
+        assert OLDER in capsys.readouterr().out
+    assert run("--after-restore", "--accept") == 0
+    said = capsys.readouterr().out
+    assert OLDER in said
+    assert said.endswith("Run warre-blazar-manage audit now\n")
+    assert run("--after-restore") == 0
+    assert "managers aren't held" in capsys.readouterr().out
+    assert run("--after-restore", "--accept") == audit_command.BLIND
+
+
+def test_unknown_reservation_is_told_and_rebuilt_only_with_an_end(
+    run: Run, cloud: Cloud, older: None, capsys: pytest.CaptureFixture[str]
+):
+    world.add_host(cloud, "a")
+    flavor = world.add_flavor(name="small")
+    now = timeutils.utcnow().replace(second=0, microsecond=0)
+    span = Span(now, now + datetime.timedelta(hours=1))
+    lease = world.book(world.request(flavor, span, now=now))
+    Manager().run(now)
+    engine = sa.create_engine(cfg.CONF.database.connection)
+    with engine.begin() as db:
+        for table in (tables.allocations, tables.instance_reservations, tables.backings):
+            db.execute(table.delete())
+        for table in (tables.bookings, tables.reservations, tables.events, tables.leases):
+            db.execute(table.delete())
+    assert run("--after-restore", "--accept") == audit_command.BLIND
+    said = capsys.readouterr()
+    assert f"unknown  Reservation {lease.reservation_id} of project {world.PROJECT}" in said.out
+    assert "rebuilt as a reservation of flavor small" in said.out
+    assert "--until" in said.err
+    assert run("--after-restore", "--accept", "--until", "2100-01-01 00:00") == 0
+    assert "that ends at 2100-01-01 00:00 UTC" in capsys.readouterr().out
+    assert run() == audit_command.CLEAN
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["--accept"], ["--end-overdue"], ["--after-restore", "--fix"], ["--after-restore", "--json"]],
+    ids=" ".join,
+)
+def test_arguments_that_do_not_fit_together_are_refused(
+    run: Run, capsys: pytest.CaptureFixture[str], words: list[str]
+):
+    assert run(*words) == audit_command.BLIND
+    assert "--after-restore" in capsys.readouterr().err
+
+
+def test_restored_database_is_not_fixed(
+    run: Run, cloud: Cloud, older: None, capsys: pytest.CaptureFixture[str]
+):
+    cloud.placement.classes.add(backing_names.resource_class(ORPHAN))
+    assert run("--fix", "--yes") == audit_command.BLIND
+    assert "--after-restore" in capsys.readouterr().err
+    assert backing_names.resource_class(ORPHAN) in cloud.placement.classes
+
+
+def test_end_in_the_past_is_refused(run: Run):
+    with pytest.raises(SystemExit):
+        run("--after-restore", "--accept", "--until", "2000-01-01 00:00")
+
+
+@pytest.mark.parametrize("revision", ["0001", "base"])
+def test_downgrade_removes_the_mark(
+    run: Run, older: None, cloud: Cloud, database: str, tmp_path: pathlib.Path, revision: str
+):
+    migration.upgrade(database)
+    words = ["--config-file", str(tmp_path / "blazar.conf"), "db", "downgrade", revision, "--yes"]
+    assert manage.main(words) == 0
+    assert not cloud.placement.providers
+    assert not cloud.placement.classes
+
+
+def test_downgrade_says_how_to_remove_the_mark(
+    run: Run,
+    older: None,
+    cloud: Cloud,
+    database: str,
+    tmp_path: pathlib.Path,
+    capsys: pytest.CaptureFixture[str],
+):
+    migration.upgrade(database)
+    cloud.placement.stop()
+    words = ["--config-file", str(tmp_path / "blazar.conf"), "db", "downgrade", "base", "--yes"]
+    assert manage.main(words) == 0
+    assert f"list --name {placement_mark.PROVIDER}" in capsys.readouterr().err
+    cloud.placement.start()

@@ -90,7 +90,7 @@ def look(now: datetime.datetime, patience: _Patience, neighbors: StockTypes) -> 
     hosts, closed = (list(map(KnownHost.of, read)) for read in both)
     away: dict[str, str] = {}
     with futures.ThreadPoolExecutor(3) as pool:
-        nova_answer = pool.submit(_nova)
+        nova_answer = pool.submit(read_nova)
         placement_answer = pool.submit(_placement, hosts, closed, services)
         keystone_answer = pool.submit(trusts.of_service_user)
     answers = _Answers(
@@ -137,7 +137,11 @@ def _result(answer: "futures.Future[T]", away: dict[str, str]) -> T | None:
         return None
 
 
-def _nova() -> NovaFacts:
+def read_nova() -> NovaFacts:
+    """What Nova holds for reservations, and all servers.
+
+    :raises ServiceUnavailable, ServiceRefused:
+    """
     aggregates = nova.aggregates()
     return NovaFacts(
         nova.flavors_of_reservations(),

@@ -18,7 +18,7 @@ from warre_blazar.db import session, waits
 from warre_blazar.db.booking import promises
 from warre_blazar.db.messages import outbox
 from warre_blazar.db.records import history, metrics
-from warre_blazar.db.running import executions, lease_writes, leases
+from warre_blazar.db.running import executions, lease_writes, leases, marks
 from warre_blazar.domain.messages.notices import Kind, News
 from warre_blazar.domain.records.tallies import Name
 from warre_blazar.domain.running import lease_states
@@ -196,13 +196,16 @@ def settle(lease_id: str, now: datetime.datetime) -> str | None:
     """Repair, without waiting, a lease that is in ERROR, abandoned or half deleted.
 
     The repairer would wait before it repairs the lease. But nothing is working on such a lease any
-    more, so the lease can be repaired at once. Any other lease is left as it is.
+    more, so the lease can be repaired at once. Any other lease is left as it is, and so are all
+    leases of a database that is older than Placement.
 
     :returns: the lease's status afterwards, or None if the lease is gone.
     """
     with session.writer() as db:
+        is_held = marks.read(db).is_older
         for lease in leases.read(db, [lease_id]):
-            if lease.status in lease_states.TRANSITIONAL and not lease.is_abandoned:
+            is_worked_on = lease.status in lease_states.TRANSITIONAL and not lease.is_abandoned
+            if is_held or is_worked_on:
                 return lease.status
             decision = lease_states.decide(lease.state(now, Age.STUCK))
             # Blazar may be between two writes to a lease in another status.
