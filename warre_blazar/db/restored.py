@@ -91,22 +91,22 @@ def open_waits(db: Session) -> int:
     return db.scalar(query) or 0
 
 
-def drop_what_was_told(db: Session, now: datetime.datetime) -> None:
+def drop_what_was_told(db: Session, until: datetime.datetime) -> None:
     """Let nothing be sent that may have been sent already, and nothing be told twice.
 
-    Reminders that were due, and the running time until now, count as told.
+    :param until: reminders that were due until then, and the running time, count as told.
     """
     db.execute(deliveries.delete())
     untold = log_entries.c.telling.in_((Telling.NEW.value, Telling.SPREAD.value))
     db.execute(log_entries.delete().where(untold, log_entries.c.is_logged.is_(sa.false())))
     db.execute(log_entries.update().where(untold).values(telling=None, content=None))
-    db.execute(turns.update().where(turns.c.done_until < now).values(done_until=now))
-    hour = now.replace(minute=0, second=0, microsecond=0)
+    db.execute(turns.update().where(turns.c.done_until < until).values(done_until=until))
+    hour = until.replace(minute=0, second=0, microsecond=0)
     db.execute(bookings.update().where(bookings.c.counted_until < hour).values(counted_until=hour))
     due = (
         events.c.event_type == BEFORE_END_EVENT,
         events.c.status == lease_states.UNDONE,
-        events.c.time <= now,
+        events.c.time <= until,
     )
     db.execute(events.update().where(*due).values(status=lease_states.DONE))
 

@@ -12,7 +12,7 @@ from oslo_utils import timeutils
 from tests.fakes.cloud import Cloud
 from tests.functional.db import databases, world
 from tests.functional.db.managers import Manager
-from warre_blazar.db import session, tables
+from warre_blazar.db import session, tables, turns
 from warre_blazar.db.booking import reservations
 from warre_blazar.db.hosts import host_marks
 from warre_blazar.db.messages import deliveries
@@ -24,7 +24,7 @@ from warre_blazar.openstack import placement_mark
 from warre_blazar.services.audit import restore
 from warre_blazar.services.audit.restore import RestoreChoice
 from warre_blazar.services.running import backing, repair
-from warre_blazar.services.running.mark import Gate
+from warre_blazar.services.running.mark import TURN, Gate
 
 pytestmark = pytest.mark.usefixtures("database")
 
@@ -183,6 +183,9 @@ def test_what_may_have_been_sent_is_not_sent(cloud: Cloud, site: Site):
     assert restore.look(RESTORED).found.waiting
     restore.accept(restore.look(RESTORED), KEEP, RESTORED)
     assert restore.look(RESTORED).found.waiting == {}
+    # What has become due since the loss is still to be told.
+    with session.reader() as db:
+        assert turns.done_until(db, TURN) == DUMPED + 20 * MINUTE
 
 
 def test_rebuilt_reservation_ends_with_its_server(cloud: Cloud, site: Site):

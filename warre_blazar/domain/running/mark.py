@@ -57,9 +57,9 @@ NO_MARK = Mark(0, None, "")
 def is_replaced(known: Mark, read: Mark) -> bool:
     """Whether the database was replaced since a process has read its mark.
 
-    A replica may be behind by one number.
+    A replica may be behind by one number, and may not have the first mark yet.
     """
-    is_other = bool(known.lineage) and known.lineage != read.lineage
+    is_other = bool(known.lineage and read.lineage) and known.lineage != read.lineage
     return is_other or read.number < known.number - 1
 
 

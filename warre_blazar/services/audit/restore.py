@@ -137,7 +137,7 @@ def _write(db: Session, sight: RestoreSight, choice: RestoreChoice, now: datetim
     for flavor in {plan.flavor.id: plan.flavor for plan in sight.plans if plan.flavor}.values():
         generations.increase_flavor(db, flavor)
     # What was written before mustn't be told either.
-    restored.drop_what_was_told(db, now)
+    restored.drop_what_was_told(db, found.lost_at or now)
     before = marks.read(db)
     marks.write(db, before, before.seen_beside(sight.mark.seen or 0).accepted())
 

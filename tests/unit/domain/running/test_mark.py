@@ -74,6 +74,7 @@ def test_database_that_was_replaced_under_a_process_is_noticed():
     known = Mark(9, None, "a")
     assert not is_replaced(NO_MARK, known)
     # A replica may be behind by one transaction.
+    assert not is_replaced(Mark(1, None, "a"), NO_MARK)
     assert not is_replaced(known, Mark(8, None, "a"))
     assert not is_replaced(known, Mark(10, None, "a"))
     assert is_replaced(known, Mark(7, None, "a"))
