@@ -132,6 +132,7 @@ _LIMIT = answer(
     },
     asked={**_AMOUNT, "description": "How much of the resource class an instance takes."},
     capacity={**_AMOUNT, "description": "How much of the class the providers have together."},
+    have={"type": ["string", "null"], "description": "For `property`: the host's own value."},
 )
 
 _HOST = answer(

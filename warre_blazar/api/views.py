@@ -114,6 +114,7 @@ def _limit(item: HostLimit) -> dict[str, Any]:
         "providers": list(item.providers),
         "asked": item.asked,
         "capacity": item.capacity,
+        "have": item.have,
     }
 
 

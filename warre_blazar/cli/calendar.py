@@ -95,6 +95,15 @@ class ShowCalendar(base.ListCommand):
             for day in row.days
         ]
 
+    def advice(self, error: errors.ClientError, parsed_args: argparse.Namespace) -> str:
+        if (
+            isinstance(error, errors.ApiError)
+            and error.code == "forbidden"
+            and parsed_args.bookings
+        ):
+            return "Only an operator may see who has booked; leave out --bookings to see free slots"
+        return super().advice(error, parsed_args)
+
     def _check(self, parsed_args: argparse.Namespace) -> None:
         """
         :raises WrongArguments: an option has a wrong value, or doesn't go with another one.

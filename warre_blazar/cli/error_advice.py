@@ -26,6 +26,12 @@ _LISTS = {
     "shares": "reservation-share-list",
 }
 
+#: The options for what only operators may ask the API for, by the reason of the refusal.
+_OPTIONS = {
+    "other_flavors": {"all_projects": "--all"},
+    "other_projects": {"all_projects": "--all-projects", "project_id": "--project"},
+}
+
 
 def ambiguous(error: errors.ClientError) -> str | None:
     """Return a text for the error that a flavor's name is ambiguous, or None for other errors.
@@ -61,6 +67,13 @@ def both_values(error: errors.ClientError, where: datetime.tzinfo, show: str) ->
     return "\n".join([f"{error}:", *lines, f"{show} shows all present values"])
 
 
+def _with_options(said: str, error: errors.ApiError) -> str:
+    """Return a refusal that names options in place of the API's parameters."""
+    for name, option in _OPTIONS.get(error.detail.get("reason", ""), {}).items():
+        said = said.replace(name, option)
+    return said
+
+
 def _shown(name: str, value: Any, where: datetime.tzinfo) -> str:
     if name in time_display.FIELDS and isinstance(value, str):
         return time_display.brief(datetime.datetime.fromisoformat(value), where)
@@ -94,7 +107,7 @@ def text(error: errors.ClientError, app: object, project: str | None = None) -> 
     if message == refusal:
         return f"Your role doesn't allow this ({action}); ask the operator"
     if message.endswith(f" ({refusal})"):  # The text before it says why, and what to do.
-        return message.removesuffix(f" ({refusal})")
+        return _with_options(message.removesuffix(f" ({refusal})"), error)
     of_project = f" --project {shlex.quote(project)}" if project else ""
     try:
         fields = Fields(app, **error.detail, of_project=of_project)

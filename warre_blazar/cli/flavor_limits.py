@@ -66,4 +66,6 @@ _REASONS = {
 def _reason(limit: Document) -> str:
     if limit["kind"] == "resource_class" and not limit["providers"]:
         return f"no {limit['name']}"
+    if limit.get("have") is not None:
+        return f"not {limit['name']}, but {limit['have']}"
     return _REASONS.get(limit["kind"], "{kind} {name}").format(**limit)

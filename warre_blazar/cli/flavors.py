@@ -95,8 +95,12 @@ class _Flavors(base.Command):
         document = _shown(self.v2.flavors.get(ref, capacity=True).document)
         capacity = document.pop("capacity")
         hosts = {host["name"]: host["instances"] for host in capacity["hosts"]}
+        held = columns.ShownColumn(hosts, ", ".join(f"{name}: {n}" for name, n in hosts.items()))
+        if capacity["utilisation"] is not None:
+            share = capacity["utilisation"]
+            capacity["utilisation"] = columns.ShownColumn(share, f"{share:.0%}")
         sharing = [other["name"] for other in capacity["sharing"]]
-        return {**document, **{**capacity, "hosts": hosts, "sharing": sharing}, **_times(document)}
+        return {**document, **{**capacity, "hosts": held, "sharing": sharing}, **_times(document)}
 
 
 class ListFlavors(_Flavors, base.ListCommand):

@@ -104,7 +104,9 @@ class ListAvailability(_ListOfFlavors):
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
-        arguments.add_start(parser, "the start of the first day or hour (default: now)")
+        arguments.add_start(
+            parser, "the start of the first day or hour (default: the present day, or now)"
+        )
         arguments.add_end(
             parser, f"the end (default: 14 days after the start): {arguments.time_help()}"
         )
@@ -124,6 +126,10 @@ class ListAvailability(_ListOfFlavors):
         start, end = self.times(parsed_args, self.now())
         self.tell_time("From", parsed_args.start, start)
         self.tell_time("Until", parsed_args.end, end)
+        if start is None and parsed_args.by == "day":
+            # The API leaves out what has passed of the day.
+            today = datetime.datetime.combine(self.now().astimezone(self.where), datetime.time())
+            start = today.replace(tzinfo=self.where)
         flavor_choice.check(self, parsed_args)
         found = self.v2.offers.availability(
             start=start,

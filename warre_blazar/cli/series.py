@@ -102,8 +102,8 @@ class _AllSeries(base.Command):
             ],
             "refused": self.zoned_all(foreseen.refused),
         }
-        times = "" if self.is_for_programs else ":"
-        plan = f"{action}, {len(booked)} times{times}"
+        times = f"{len(booked)} time{'' if len(booked) == 1 else 's'}"
+        plan = f"{action}, {times}{'' if self.is_for_programs else ':'}"
         return self.report_dry_run(plan, document, *shown, *rest)
 
     def made(self, series: Series, refused: str = "Not booked") -> tuple[Any, Any]:

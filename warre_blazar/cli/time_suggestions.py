@@ -88,11 +88,18 @@ def similar(text: str, today: datetime.date) -> list[str]:
 def _spelled(text: str) -> str:
     """Return a text in lower case, with known words in place of words that are spelled alike."""
     text = re.sub(r"\b([ap])\.m\.?|(?<=\d)([ap])\.m\.?", r"\1\2m", text.lower())
+    # As people write it in German: 30.11. 9 Uhr.
+    text = re.sub(r"\b(\d{1,2})\.(0?[1-9]|1[0-2])\.(?!\d)", _day_and_month, text)
+    text = re.sub(r"\b(\d{1,2}) uhr\b", r"\1:00", text)
     text = re.sub(r"(?<=\d)(?:st|nd|rd|th)\b|,(?!\d)|@|\.(?!\d)", " ", text)
     text = text.replace("midday", "noon").replace("tonight", "today evening")
     text = re.sub(r"\bhalf an hour\b", "30 min", text)
     text = re.sub(r"\b(?:an?|one) (?=minute|hour|day|week)", "1 ", text)
     return " ".join(_corrected(word) for word in text.split())
+
+
+def _day_and_month(digits: re.Match[str]) -> str:
+    return f"{digits[1]} {MONTHS[int(digits[2]) - 1][:3]}"
 
 
 def _corrected(word: str) -> str:

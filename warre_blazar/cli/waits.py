@@ -1,6 +1,7 @@
 """Commands about waits: what to book, or to tell, once there is room."""
 
 import argparse
+import datetime
 import functools
 from typing import Any
 
@@ -151,11 +152,37 @@ class CreateWait(_Waits, base.ChangeCommand, base.ShowCommand):
             del document["id"]  # It isn't kept.
             return self.report_dry_run(f"{plan}, number {foreseen.position} in line", document)
         plan = f"{plan[0].upper()}{plan[1:]}"
-        check = functools.partial(create, dry_run=True)
+
+        def check() -> None:
+            create(dry_run=True)
+            if not parsed_args.tell:
+                self._tell_of_room(parsed_args, earliest, latest)
+
         self.confirm_on_terminal(plan, parsed_args, otherwise="You don't wait for it", check=check)
         document, what_next = self.shown(create())
         self.tell(what_next)
         return self.details(document)
+
+    def _tell_of_room(
+        self,
+        parsed_args: argparse.Namespace,
+        earliest: datetime.datetime | None,
+        latest: datetime.datetime | None,
+    ) -> None:
+        """Say if what is waited for can be booked at once."""
+        found = self.v2.offers.list(
+            start=earliest,
+            end=latest,
+            length=parsed_args.hours,
+            count=parsed_args.count,
+            affinity=parsed_args.affinity,
+            flavor=parsed_args.flavor,
+            category=parsed_args.category,
+            limit=1,
+        )
+        if found.offers:
+            start = time_display.brief(found.offers[0].start, self.where)
+            self.tell(f"There is room now, so it is booked at once, from {start} on or soon after")
 
     def advice(self, error: errors.ClientError, parsed_args: argparse.Namespace) -> str:
         if not isinstance(error, errors.ApiError) or error.code != "invalid_field":

@@ -22,8 +22,9 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument(
         "--days",
         type=_days,
-        metavar="N",
-        help="use this number of days instead of history_days; 0 removes everything that has ended",
+        metavar="N|all",
+        help="use this number of days instead of history_days; all removes everything that has "
+        "ended",
     )
     parser.add_argument(
         "--dry-run", action="store_true", help="count what would be removed, and remove nothing"
@@ -31,8 +32,10 @@ def add_parser(subparsers: Any) -> None:
 
 
 def _days(text: str) -> int:
-    if int(text) < 0:
-        raise argparse.ArgumentTypeError("expected a whole number of at least 0")
+    if text == "all":
+        return 0
+    if int(text) < 1:
+        raise argparse.ArgumentTypeError("expected a whole number of at least 1, or all")
     return int(text)
 
 

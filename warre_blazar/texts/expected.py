@@ -148,6 +148,27 @@ HOST_PROPERTIES = _field(
     'expected a JSON expression such as ["==", "$gpu", "a100"] or '
     '["and", ["==", ...], [">=", ...]]',
 )
+HOST_PROPERTIES_JSON = _field(
+    "host_properties_json",
+    "expected a JSON expression, with double quotes and not single ones, such as "
+    '["==", "$gpu", "a100"]',
+)
+HOST_PROPERTIES_OR = _field(
+    "host_properties_or",
+    'expected a JSON expression without "or": make a flavor for each of the alternatives',
+)
+HOST_PROPERTIES_OPERATOR = _field(
+    "host_properties_operator",
+    "expected a JSON expression with and, {known:names} in place of {operator}",
+)
+HOST_PROPERTIES_NAME = _field(
+    "host_properties_name",
+    'expected a JSON expression with the name of a property in place of {value}, such as "$gpu"',
+)
+HOST_PROPERTIES_TEXT = _field(
+    "host_properties_text",
+    'expected a JSON expression with a text in place of {value}: "{value}"',
+)
 HOST_EXPRESSION = _field(
     "host_expression", 'expected an expression about hosts such as ["==", "$vcpus", "8"]'
 )

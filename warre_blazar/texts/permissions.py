@@ -22,7 +22,9 @@ OTHER_FLAVORS = _rule(
     "leave all_projects out to list those that your project may book",
 )
 OTHER_PROJECTS = _rule(
-    "other_projects", "{field}: only an operator may {what:noun} of other projects"
+    "other_projects",
+    "{field}: only an operator may {what:noun} of other projects; leave {field} out to see what is "
+    "of your own",
 )
 #: What ``OTHER_PROJECTS`` may be about.
 LIST_RESERVATIONS, LIST_SERIES, LIST_WAITS = "list reservations", "list series", "list waits"

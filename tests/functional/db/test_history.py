@@ -182,6 +182,12 @@ def test_purge_command_counts_and_removes(
     status, said = run("--dry-run")
     assert (status, "would remove 1 leases" in said) == (0, True)
     assert db_api.lease_get(over.id) is not None
+    for bad in ("0", "-1"):
+        with pytest.raises(SystemExit):
+            run("--days", bad)
+        assert "at least 1, or all" in capsys.readouterr().err
+    status, said = run("--days", "all", "--dry-run")
+    assert (status, "would remove 1 leases" in said) == (0, True)
     status, said = run("--days", "1")
     assert (status, "Removed 1 leases" in said) == (0, True)
     assert db_api.lease_get(over.id) is None

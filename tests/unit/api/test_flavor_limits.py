@@ -33,6 +33,7 @@ def vcpus(asked: int, *, capacity: int = 16, host: str = "host-1") -> dict:
         "providers": [host],
         "asked": asked,
         "capacity": capacity,
+        "have": None,
     }
 
 
@@ -66,6 +67,7 @@ def test_host_that_cannot_hold_a_flavor_says_why(admin: Person, case: str):
     (host,) = found["hosts"]
     assert host["instances"] == 0
     assert [(limit["kind"], limit["name"]) for limit in host["limits"]] == [(kind, name)]
+    assert host["limits"][0]["have"] == ("16" if kind == "property" else None)
 
 
 def test_each_host_is_there_with_the_tightest_limits(site: Site, admin: Person):

@@ -264,3 +264,11 @@ def test_dry_run_of_a_flavor_has_the_warnings_and_changes_nothing(admin: Person,
     assert (answer.status_int, answer.json["slots"]) == (200, 1)
     assert [warning["code"] for warning in answer.json["warnings"]] == ["slots_overbooked"]
     assert admin.get(path).json == before
+
+
+def test_expression_that_asks_for_nothing_is_null(admin: Person):
+    flavor = things.add_flavor(admin, properties="[]")
+    assert flavor["properties"] is None
+    path = f"flavors/{flavor['id']}"
+    assert admin.patch(path, {"properties": '["==", "$vcpus", "16"]'}).json["properties"]
+    assert admin.patch(path, {"properties": " "}).json["properties"] is None

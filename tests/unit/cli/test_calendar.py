@@ -19,7 +19,7 @@ from rich.cells import cell_len
 
 from tests.fakes.service import Answer, Request
 from tests.unit.cli.conftest import Run
-from tests.unit.cli.fake_api import FLAVOR, RESERVATION, Api, flavor, listing, reservation
+from tests.unit.cli.fake_api import FLAVOR, RESERVATION, Api, error, flavor, listing, reservation
 from tests.unit.client.test_resources import WINDOW
 from warre_blazar import texts
 from warre_blazar.cli import (
@@ -220,6 +220,13 @@ def test_calendar_shows_who_has_booked(api: Api, run: Run, run_json: Callable[..
     assert re.fullmatch(r"climate +2 \| +▒+ +\|", bar)
     assert re.search(r"'[A-Z][a-z]{2} \d\d", axis)
     assert "▒ doesn't run now" in " ".join(legend)
+
+
+def test_bookings_are_refused_to_members_with_a_way_on(api: Api, run: Run) -> None:
+    api.answers["GET /v2/flavors/gpu.large"] = Answer(200, flavor())
+    api.answers["GET /v2/reservations"] = error(403, "all_projects: no", "forbidden")
+    with pytest.raises(BlazarClientException, match="leave out --bookings to see free slots"):
+        run(calendar.ShowCalendar, "gpu.large", "--bookings")
 
 
 @pytest.mark.parametrize(

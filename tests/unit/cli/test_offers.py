@@ -124,6 +124,21 @@ def test_sizes_leave_out_smaller_flavors(api: Api, run_json: Callable[..., Any])
     assert [request.query["limit"] for request in api.seen] == [str(2**31 - 1)] * 2
 
 
+@pytest.mark.parametrize(("by", "sent"), [("day", "T00:00:00+02:00"), ("hour", None)])
+def test_days_of_availability_begin_at_midnight(
+    api: Api, run: Run, monkeypatch: pytest.MonkeyPatch, by: str, sent: str | None
+) -> None:
+    api.answers["GET /v2/availability"] = listing()
+    run(offers.ListAvailability, "--by", by, "--timezone", "UTC+2")
+    start = api.seen[-1].query.get("from")
+    if sent is None:
+        assert start is None
+    else:
+        zone = datetime.timezone(datetime.timedelta(hours=2))
+        at = datetime.datetime.fromisoformat(start).astimezone(zone)
+        assert at.timetz().isoformat() == sent.removeprefix("T")
+
+
 def test_availability_has_a_row_for_each_day_and_says_what_is_missing(
     api: Api, run_json: Callable[..., Any], capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -22,7 +22,7 @@ from tests.unit.cli.fake_api import (
     reservation,
     server,
 )
-from warre_blazar import timer
+from warre_blazar import texts, timer
 from warre_blazar.cli import (
     base,
     booking,
@@ -251,6 +251,18 @@ def test_reservations_of_another_user_are_searched_in_all_projects_if_allowed(
     asked = [r.query for r in api.seen if r.path == "/v2/reservations"]
     own = {"user_id": other}
     assert asked == [{**own, "all_projects": "true"}] * 2 + [own]
+
+
+def test_member_is_told_which_option_to_leave_out(api: Api, run: Run) -> None:
+    said = texts.permissions.OTHER_PROJECTS(
+        field="all_projects", what=texts.permissions.LIST_RESERVATIONS
+    )
+    detail = {**said.detail, "action": "warre:reservation:list:all"}
+    sentence = said.entry.sentence(detail)
+    api.answers["GET /v2/reservations"] = error(403, sentence, "forbidden", **detail)
+    with pytest.raises(BlazarClientException, match="leave --all-projects out") as refused:
+        run(reservation_list.ListReservations, "--all-projects")
+    assert "all_projects" not in str(refused.value)
 
 
 def test_list_of_a_host_names_the_projects(api: Api, run_json: Callable[..., Any]) -> None:

@@ -114,7 +114,7 @@ def test_dry_run_lists_what_would_be_booked(api: Api, run: Run) -> None:
     foreseen = {"bookable": True, "occurrences": spans, "refused": [REFUSED]}
     api.answers["POST /v2/series"] = Answer(200, foreseen)
     out = run(series.CreateSeries, *WORDS, "--dry-run")
-    assert "would book 1 slot of gpu.large, 1 times:" in out
+    assert "would book 1 slot of gpu.large, 1 time:" in out
     assert "Mon 2026-12-14 09:00" in out
     assert "2026-12-07" not in out
     foreseen["bookable"] = False

@@ -11,6 +11,7 @@ from keystoneauth1 import session
 from tests.fakes.service import Answer, Request
 from tests.unit.cli.conftest import Run
 from tests.unit.cli.fake_api import Api, error, flavor, listing
+from tests.unit.cli.test_offers import found, offer
 from warre_blazar.cli import booking, waits
 from warre_blazar.cli.failure import Failure
 
@@ -268,6 +269,31 @@ def is_dry(request: Request) -> bool:
     return request.query.get("dry_run") == "true"
 
 
+@pytest.fixture
+def no_room(api: Api) -> None:
+    api.answers["GET /v2/offers"] = found()
+
+
+@pytest.mark.parametrize("words", [[], ["--tell"]])
+def test_user_at_a_terminal_is_told_that_there_is_room(
+    api: Api,
+    run: Run,
+    answers: Callable[[str], None],
+    capsys: pytest.CaptureFixture[str],
+    words: list[str],
+) -> None:
+    api.answers["POST /v2/waits"] = Answer(201, WAIT)
+    api.answers["GET /v2/offers"] = found(offer(1))
+    answers("n")
+    with pytest.raises(Failure, match="You don't wait for it"):
+        run(waits.CreateWait, "gpu.large", "--hours", "24", *words)
+    said = "There is room now, so it is booked at once, from 2099-12-01"
+    assert (said in capsys.readouterr().err) is (not words)
+    asked = [request.query for request in api.seen if request.path == "/v2/offers"]
+    assert [each["flavor"] for each in asked] == ([] if words else ["gpu.large"])
+
+
+@pytest.mark.usefixtures("no_room")
 def test_user_at_a_terminal_is_asked_before_waiting(
     api: Api, run: Run, answers: Callable[[str], None]
 ) -> None:
@@ -275,9 +301,9 @@ def test_user_at_a_terminal_is_asked_before_waiting(
     answers("n")
     with pytest.raises(Failure, match="You don't wait for it"):
         run(waits.CreateWait, "gpu.large", "--hours", "24")
-    assert [is_dry(request) for request in api.seen] == [True]
+    assert [is_dry(request) for request in api.seen if request.body] == [True]
     run(waits.CreateWait, "gpu.large", "--hours", "24", "--yes")
-    assert [is_dry(request) for request in api.seen] == [True, False]
+    assert [is_dry(request) for request in api.seen if request.body] == [True, False]
 
 
 def test_dry_run_is_decided_by_the_server(api: Api, run: Run) -> None:

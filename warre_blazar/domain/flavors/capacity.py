@@ -114,6 +114,8 @@ class HostLimit:
     asked: int | None = None
     #: For RESOURCE_CLASS, how much of the class these providers have together.
     capacity: int | None = None
+    #: For PROPERTY, the host's own value.
+    have: str | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -167,7 +169,8 @@ def _properties(host: BookableHost, shape: Shape) -> Iterator[HostLimit]:
         if host.properties.get(name) is None:
             yield HostLimit(LimitKind.MISSING_PROPERTY, name, 0)
         elif not host_properties.satisfied([comparison], host.properties):
-            yield HostLimit(LimitKind.PROPERTY, f"{name} {operator} {value}", 0)
+            have = str(host.properties[name])
+            yield HostLimit(LimitKind.PROPERTY, f"{name} {operator} {value}", 0, have=have)
 
 
 def _traits(host: BookableHost, request: PlacementRequest) -> Iterator[HostLimit]:

@@ -39,7 +39,9 @@ def parse(text: str | None) -> list[Comparison]:
     try:
         expression = json.loads(text)
     except (ValueError, RecursionError):
-        raise texts.NotValid(texts.expected.HOST_PROPERTIES()) from None
+        is_quoted = "'" in text and '"' not in text
+        entry = texts.expected.HOST_PROPERTIES_JSON if is_quoted else texts.expected.HOST_PROPERTIES
+        raise texts.NotValid(entry()) from None
     if expression == []:
         return []
     return _flatten(expression, 0)
@@ -55,7 +57,24 @@ def _flatten(expression: Any, depth: int) -> list[Comparison]:
         name, value = rest
         if isinstance(name, str) and isinstance(value, str) and name[:1] == "$" and name[1:]:
             return [(name[1:], head, value)]
-    raise texts.NotValid(texts.expected.HOST_PROPERTIES())
+    raise texts.NotValid(_mistake(head, rest))
+
+
+def _mistake(head: Any, rest: list[Any]) -> texts.Said:
+    """What is expected in place of a comparison that isn't one."""
+    expected = texts.expected
+    if head == "or":
+        return expected.HOST_PROPERTIES_OR()
+    if not isinstance(head, str) or len(rest) != 2:
+        return expected.HOST_PROPERTIES()
+    if head not in OPERATORS:
+        return expected.HOST_PROPERTIES_OPERATOR(known=[*OPERATORS], operator=head)
+    name, value = rest
+    if not (isinstance(name, str) and name[:1] == "$" and name[1:]):
+        return expected.HOST_PROPERTIES_NAME(value=json.dumps(name))
+    if isinstance(value, bool | int | float):
+        return expected.HOST_PROPERTIES_TEXT(value=json.dumps(value))
+    return expected.HOST_PROPERTIES()
 
 
 def satisfied(comparisons: list[Comparison], properties: Mapping[str, Any]) -> bool:

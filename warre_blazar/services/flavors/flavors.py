@@ -47,7 +47,8 @@ def _checked(values: Mapping[str, Any], vcpu: int, device_rules: Rules) -> dict[
     :param vcpu: the flavor's virtual CPUs. The extra specs must agree with this number.
     """
     try:
-        host_properties.parse(values.get("properties"))
+        if "properties" in values and not host_properties.parse(values["properties"]):
+            values = {**values, "properties": None}
     except texts.NotValid as error:
         raise exceptions.InvalidField("properties", error.expected) from error
     try:

@@ -2,6 +2,7 @@
 
 import json
 import operator
+import re
 
 import pytest
 from hypothesis import given
@@ -108,6 +109,23 @@ def test_empty_expression_fits_every_host(text):
 )
 def test_refused(text):
     with pytest.raises(ValueError, match="expected a JSON expression"):
+        host_properties.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("['==', '$gpu', 'true']", "with double quotes and not single ones"),
+        ('["or", ["==","$a","b"], ["==","$a","c"]]', "a flavor for each of the alternatives"),
+        ('[">=", "$ram.size", 64]', 'a text in place of 64: "64"'),
+        ('["==", "$gpu", true]', 'a text in place of true: "true"'),
+        ('["==", "gpu", "a100"]', 'a property in place of "gpu", such as "$gpu"'),
+        ('["~", "$gpu", "a100"]', "with and, ==, =, !=, >=, <=, >, < in place of ~"),
+        ('["and", ["==", "$a", "b"], [">=", "$c", 1.5]]', 'a text in place of 1.5: "1.5"'),
+    ],
+)
+def test_refusal_names_the_mistake(text, said):
+    with pytest.raises(ValueError, match=re.escape(said)):
         host_properties.parse(text)
 
 
