@@ -71,6 +71,7 @@ def fill(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
             ([SimpleNamespace(id="1", name="i", status="active")], 0, 0),
         ),
         ("neutron.network_list_for_tenant", [SimpleNamespace(id="1", name="n")]),
+        ("neutron.security_group_list", [SimpleNamespace(id="7", name="ssh")]),
         ("nova.keypair_list", []),
     ):
         monkeypatch.setattr(f"openstack_dashboard.api.{name}", lambda *_, given=answer: given)

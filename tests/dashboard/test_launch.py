@@ -134,6 +134,19 @@ def test_no_more_servers_are_launched_than_there_is_room_for(
     assert ("There is room for 1 only." in text) is not is_launched
 
 
+def test_server_gets_the_security_groups_that_are_chosen(
+    member: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    launched: list[Any] = []
+    create = "openstack_dashboard.api.nova.server_create"
+    monkeypatch.setattr(create, lambda *given, **__: launched.append(given[6]))
+    form = member.sees(PAGE)
+    values = {"name": "worker", "image": "1", "network": "1", "count": "1", **site.hidden(form)}
+    member.sends(PAGE, {**values, "groups": ["7"]})
+    assert "ssh</label>" in form
+    assert launched == [["7"]]
+
+
 @pytest.mark.parametrize("number", [1, 2])
 def test_list_offers_no_launch_in_a_full_reservation(
     number: int, member: Visitor, monkeypatch: pytest.MonkeyPatch, api: Api

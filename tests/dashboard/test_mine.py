@@ -62,6 +62,59 @@ def test_what_runs_and_what_comes_are_seen_together(member: Visitor, api: Api) -
     assert "running, 4 hours left" in page and "booked" in page
 
 
+def test_words_are_looked_for_in_names_and_flavors(member: Visitor, api: Api) -> None:
+    api.answers["GET /v2/reservations"] = listing(
+        reservation(name="Training of July"), reservation(name="demo"), reservation()
+    )
+    page = member.sees(f"{MINE}?words=JULY+gpu&part=live")
+    assert "Training of July" in page and "demo" not in page
+    assert 'name="words" value="JULY gpu"' in page
+    assert "No reservation has these words" in member.sees(f"{MINE}?words=august")
+
+
+def test_reservations_of_a_series_stand_together(member: Visitor, api: Api) -> None:
+    lessons = [
+        reservation(id=f"{n}5555555-5555-4555-8555-555555555555", name="course", series_id="s-1")
+        for n in range(2)
+    ]
+    first, last = lessons
+    api.answers["GET /v2/reservations"] = listing(first, reservation(name="demo"), last)
+    page = member.sees(MINE)
+    head = page.index("Series course: 2 reservations")
+    places = [page.index(f"{MINE}{each['id']}/") for each in lessons]
+    assert head < places[0] < places[1] < page.index("demo")
+    assert '/project/reservation_series/s-1/"' in page
+    assert "Series course" not in member.sees(f"{MINE}?words=demo")
+
+
+def test_several_are_deleted_after_one_question(
+    member: Visitor, api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = reservation(id="55555555-5555-4555-8555-555555555555", name=HOSTILE, status="ACTIVE")
+    api.answers[f"GET /v2/reservations/{other['id']}"] = Answer(200, other)
+    api.answers["GET /v2/reservations"] = listing(reservation(), other)
+    there = {other["id"]: [server("worker-7")]}
+    monkeypatch.setattr("warre_blazar.dashboard.servers.of", lambda _, it: there.get(it.id, []))
+    boxes = [f'type="checkbox" name="id" value="{each}"' for each in (ID, other["id"])]
+    assert all(box in member.sees(MINE) for box in boxes)
+    where = f"{MINE}delete/?id={ID}&id={other['id']}"
+    page = member.sees(where)
+    assert "gpu.large, Tue 2026-12-01 09:00: 2 x gpu.large" in page
+    assert "&lt;script&gt;" in page and HOSTILE not in page
+    assert page.count("with the servers") == 1 and "with the servers worker-7" in page
+    api.answers[f"DELETE /v2/reservations/{other['id']}"] = error(409, "It is being changed")
+    member.sends(where, {})
+    deleted = [request.line for request in api.seen if request.method == "DELETE"]
+    assert deleted == [f"DELETE {LINE}", f"DELETE /v2/reservations/{other['id']}"]
+    after = member.sees(MINE)
+    assert "1 reservation is deleted." in after and "It is being changed" in after
+
+
+def test_nothing_is_deleted_if_nothing_is_chosen(member: Visitor) -> None:
+    page = member.sees(f"{MINE}delete/")
+    assert "You have chosen no reservation." in page and "Delete them" not in page
+
+
 def test_thousand_reservations_are_paged(member: Visitor, api: Api) -> None:
     api.answers["GET /v2/reservations"] = listing(reservation(), total=1000)
     page = member.sees(f"{MINE}?part=past&page=3")
@@ -205,6 +258,8 @@ def test_reader_sees_no_button_that_changes(reader: Visitor) -> None:
     assert f"{ONE}change/" not in page and f"{ONE}end/" not in page
     reader.sees(f"{ONE}change/", 403)
     reader.sends(f"{ONE}end/", {}, 403)
+    assert 'type="checkbox"' not in site.ours(reader.sees(MINE))
+    reader.sees(f"{MINE}delete/?id={ID}", 403)
 
 
 def test_limits_are_bars(member: Visitor, api: Api) -> None:
@@ -239,6 +294,35 @@ def test_usage_is_that_of_the_months_and_days_of_the_reader(member: Visitor, api
     assert page.count("<rect") == 2
     asked = [request.query for request in api.seen if request.line == "GET /v2/usage"]
     assert [query["timezone"] for query in asked] == ["Asia/Tokyo"] * 3
+
+
+def test_usage_of_a_period_is_shown_and_downloaded(member: Visitor, api: Api) -> None:
+    most = {"maxHours": -1, "maxReservations": -1}
+    used = {"totalHoursUsed": 0, "totalReservationsUsed": 0}
+    api.answers["GET /v2/limits"] = Answer(200, {"absolute": most | used})
+    span = {"start": "2026-10-01T00:00:00+00:00", "end": "2026-10-16T00:00:00+00:00"}
+    hours = dict.fromkeys(("booked", "held", "used", "given_back", "cancelled", "lost"), 1.5)
+    row = {
+        **dict.fromkeys(("project_id", "user_id", "day")),
+        **{"flavor_id": "f", "flavor": "gpu, large", "reservations": 2, "hours": hours},
+        **{"resource_hours": {}, "refusals": {}},
+    }
+    api.answers["GET /v2/usage"] = Answer(200, {**span, "by": "flavor", "results": [row]})
+    query = "since=2026-10-01&until=2026-10-15"
+    page = member.sees(f"/project/reservation_usage/?{query}")
+    link = f"{query}&csv=flavor"
+    assert link.replace("&", "&amp;") in page
+    lines = member.sees(f"/project/reservation_usage/?{link}").splitlines()
+    assert lines[0].startswith("Flavor,Reservations,Booked,")
+    assert lines[1:] == ['"gpu, large",2,1.5,1.5,1.5,1.5,1.5,1.5,0']
+    asked = [request.query for request in api.seen if request.line == "GET /v2/usage"]
+    assert {(each["from"], each["to"]) for each in asked} == {
+        ("2026-10-01T00:00:00+00:00", "2026-10-16T00:00:00+00:00")
+    }
+    api.seen.clear()
+    late = member.sees("/project/reservation_usage/?since=2026-10-15&until=2026-10-01")
+    assert "This day is before the first one" in late
+    assert "GET /v2/usage" not in [request.line for request in api.seen]
 
 
 def test_login_is_asked_for_when_the_token_is_refused(member: Visitor, api: Api) -> None:

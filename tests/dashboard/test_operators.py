@@ -74,7 +74,8 @@ def audit(**values: Any) -> Answer:
         "found": 45,
         "away": [{"service": "nova", "reason": HOSTILE}],
     }
-    return listing(finding, total=45, **{**report, **values})
+    other = {**finding, "kind": "host-failed", "needs": "--repair", "text": "cmp7 has failed"}
+    return listing(other, *[finding] * 44, **{**report, **values})
 
 
 @pytest.fixture(autouse=True)
@@ -148,6 +149,98 @@ def test_flavor_is_made_from_the_form(operator: Visitor, api: Api) -> None:
     (sent,) = [request for request in api.seen if request.method == "POST"]
     assert sent.body["extra_specs"] == {"hw:a": "1", "resources:VGPU": "1"}
     assert sent.body["category"] is None and sent.body["is_public"] is True
+
+
+def test_form_of_a_flavor_says_how_many_hosts_match(operator: Visitor, api: Api) -> None:
+    api.answers["GET /v2/hosts"] = listing(host(availability_zone="north"), host())
+    doubt = {"code": "of_tomorrow", "message": f"In doubt: {HOSTILE}", "detail": {}}
+    api.answers["POST /v2/flavors"] = Answer(200, flavor(bookable_hosts=1, warnings=[doubt]))
+    form = operator.sees(f"{FLAVORS}create/")
+    assert [f'<option value="{zone}">' in form for zone in ("north", "nova")] == [True] * 2
+    values = {"vcpu": "2", "memory_mb": "512", "disk_gb": "5", "slots": "3", "name": "new"}
+    given = {**filled(form), **values, "availability_zone": "north", "check": "1"}
+    page = operator.sends(f"{FLAVORS}create/", given, 200).content.decode()
+    assert "1 of 2 hosts matches." in page and "In doubt: &lt;script&gt;" in page
+    (asked,) = [request for request in api.seen if request.method == "POST"]
+    assert (asked.query, asked.body["availability_zone"]) == ({"dry_run": "true"}, "north")
+
+
+def test_second_flavor_of_a_name_is_refused_at_its_field(operator: Visitor, api: Api) -> None:
+    form = filled(operator.sees(f"{FLAVORS}create/"))
+    values = {"vcpu": "2", "memory_mb": "512", "disk_gb": "5", "slots": "3", "name": FLAVOR.name}
+    page = operator.sends(f"{FLAVORS}create/", {**form, **values}, 200).content.decode()
+    assert 'id="field_name_error"><p>Another flavor has this name.' in page
+    assert {request.method for request in api.seen} == {"GET"}
+
+
+def test_refusal_of_the_api_stands_at_its_field(operator: Visitor, api: Api) -> None:
+    why = "weekly_hours: expected times of the week"
+    refusal = error(422, why, "invalid_field", field="weekly_hours", expected="times of the week")
+    api.answers["POST /v2/flavors"] = refusal
+    form = filled(operator.sees(f"{FLAVORS}create/"))
+    values = {"vcpu": "2", "memory_mb": "512", "disk_gb": "5", "slots": "3", "name": "new"}
+    page = operator.sends(f"{FLAVORS}create/", {**form, **values}, 200).content.decode()
+    assert 'id="field_weekly_hours_error"><p>expected times of the week</p>' in page
+    assert page.count("expected times of the week") == 1
+
+
+def test_question_of_deletion_says_what_prevents_it(operator: Visitor, api: Api) -> None:
+    where = f"{FLAVORS}{FLAVOR.id}/delete/"
+    booked = [reservation(name=f"training {number}") for number in range(5)]
+    api.answers["GET /v2/reservations"] = listing(*booked, total=7)
+    page = operator.sees(where)
+    assert "because 7 reservations of it aren&#x27;t over:" in page and "2 more" in page
+    assert "training 4 of lab, until Tue 2026-12-01 11:00" in page
+    assert "btn-end" not in page
+    api.answers["GET /v2/reservations"] = listing()
+    page = operator.sees(where)
+    assert "Lists and usage still show what was booked of it." in page and "btn-end" in page
+
+
+def test_operator_changes_and_ends_a_reservation_of_any_project(
+    operator: Visitor, api: Api
+) -> None:
+    line = f"/v2/reservations/{reservation()['id']}"
+    moved = {"start": "2026-12-01T09:00:00+00:00", "end": "2026-12-01T11:00:00+00:00"}
+    entry = {"at": "2026-11-30T20:00:00+00:00", "user_id": "user-1", "change": "rescheduled"}
+    log = [{**entry, "before": moved, "after": {**moved, "instance_count": 2}}]
+    other = reservation(project_id="another", log=log)
+    extension = {"latest_end": moved["end"], "stopped_by": None, "extend_from": None}
+    api.answers |= {
+        f"GET {line}": Answer(200, other),
+        f"GET {line}/extensions": Answer(200, extension),
+        f"PATCH {line}": Answer(200, other),
+        f"DELETE {line}": Answer(204),
+    }
+    where = f"{RESERVATIONS}{other['id']}/"
+    operator.browser.cookies["django_timezone"] = "Asia/Tokyo"
+    page = operator.sees(where)
+    assert ">Tue 2026-12-01 05:00<" in page
+    assert "end: Tue 2026-12-01 20:00, instance_count: 2" in page
+    operator.browser.cookies.clear()
+    assert f'href="{where}change/"' in page and f'href="{where}end/"' in page
+    form = filled(operator.sees(f"{where}change/"))
+    sent = operator.sends(f"{where}change/", {**form, "end": "2026-12-01T10:00", "save": "1"})
+    assert sent["Location"] == where
+    assert f'href="{where}"' in operator.sees(f"{where}end/")
+    assert operator.sends(f"{where}end/", {})["Location"] == RESERVATIONS
+    changes = [(each.line, each.body) for each in api.seen if each.method != "GET"]
+    assert (f"PATCH {line}", {"end": "2026-12-01T10:00:00+00:00"}) in changes
+    assert changes[-1] == (f"DELETE {line}", None)
+
+
+def test_page_of_a_flavor_says_what_limits_it_on_each_host(operator: Visitor, api: Api) -> None:
+    none = dict.fromkeys(("asked", "capacity", "have"))
+    limits_ = [
+        {**none, "kind": "zone", "name": "nowhere"},
+        {**none, "kind": "property", "name": "gpu == True", "have": "true"},
+        {**none, "kind": "resource_class", "name": "VCPU", "asked": 4, "capacity": 2},
+        {**none, "kind": "of tomorrow", "name": "x"},
+    ]
+    hosts = [{"name": "cmp1", "instances": 0, "limits": limits_}]
+    api.answers[f"GET {LINE}"] = Answer(200, flavor(limits={"by": "hosts", "hosts": hosts}))
+    said = "not in zone nowhere, not gpu == True, but true, VCPU: each instance takes 4 of 2, x"
+    assert f">{said}</td>" in operator.sees(f"{FLAVORS}{FLAVOR.id}/")
 
 
 def test_access_is_granted_and_revoked(operator: Visitor, api: Api) -> None:
@@ -301,9 +394,11 @@ def test_what_runs_and_comes_is_listed_first(operator: Visitor, api: Api) -> Non
 
 def test_host_that_is_gone_by_now_is_said_at_its_field(operator: Visitor, api: Api) -> None:
     said = {"field": "host", "expected": "Blazar has no such host: cmp1"}
+    why = f"host: {said['expected']} {HOSTILE}"
     api.answers["GET /v2/hosts"] = listing(host(name="cmp1"))
-    api.answers["GET /v2/reservations"] = error(400, f"host: {HOSTILE}", "invalid_field", **said)
-    assert "Blazar has no such host: cmp1" in operator.sees(f"{RESERVATIONS}?host=cmp1")
+    api.answers["GET /v2/reservations"] = error(400, why, "invalid_field", **said)
+    page = operator.sees(f"{RESERVATIONS}?host=cmp1")
+    assert "<p>Blazar has no such host: cmp1 &lt;script&gt;" in page and HOSTILE not in page
     assert "has-error" in operator.sees(f"{RESERVATIONS}?host=nope")
 
 
@@ -312,6 +407,17 @@ def test_plan_draws_a_reservation_and_says_why_a_host_drains(operator: Visitor) 
     assert '<rect class="booked"' in page and f"1 x {FLAVOR.name}" in page
     assert '<line class="now"' in page
     assert "drains, nothing new is placed on it" in page
+
+
+def test_what_is_free_on_a_host_is_said_in_words(operator: Visitor, api: Api) -> None:
+    numbers = {"capacity": 8, "used_now": 1, "used_peak": 2}
+    classes = ("VCPU", "CUSTOM_PCI_10DE_20B0", "CUSTOM_GPU_A100")
+    has = [{"resource_class": each, **numbers} for each in classes]
+    api.answers["GET /v2/hosts"] = listing(host(resources=has))
+    page = operator.sees("/admin/reservation_plan/")
+    for free, head in ((7, "Free now"), (6, "Free at the peak")):
+        said = f"{free}/8 vCPU, {free}/8 PCI device 10de:20b0, {free}/8 GPU A100"
+        assert f'<td data-label="{head}">{said}</td>' in page
 
 
 def test_limits_of_all_projects_are_listed(operator: Visitor, api: Api) -> None:
@@ -355,6 +461,17 @@ def test_audit_says_when_it_was_made_and_what_it_found(operator: Visitor) -> Non
     assert "It has found 45 differences." in page and "Page 2 of 3, 45 in all" in page
     assert "nova could not be compared" in page
     assert "Placement has no &lt;script&gt;" in page and "an operator who does it" in page
+
+
+@pytest.mark.parametrize("query", ["kind=host-failed", "needs=--repair"])
+def test_differences_are_chosen_by_kind_and_by_what_they_need(
+    query: str, operator: Visitor
+) -> None:
+    page = operator.sees(f"/admin/reservation_audit/?{query}")
+    assert "cmp7 has failed" in page and "Placement has no" not in page
+    assert ">warre-blazar-manage audit --repair</option>" in page
+    none = operator.sees("/admin/reservation_audit/?kind=host-failed&needs=a+person")
+    assert "There is no such difference." in none
 
 
 def test_page_says_that_no_audit_was_made(operator: Visitor, api: Api) -> None:

@@ -28,6 +28,10 @@ FORMS = [
         f"{PROJECT}/flavor_reservations/{site.RESERVATION}/change/",
         *("Instances", "0", "Change", TOO_SMALL),
     ),
+    (
+        f"{ADMIN}/all_flavor_reservations/{site.RESERVATION}/change/",
+        *("Instances", "0", "Change", TOO_SMALL),
+    ),
     (f"{PROJECT}/flavor_reservations/calendars/", "Name", "", "Make an address", REQUIRED),
     (
         f"{PROJECT}/flavor_reservations/{site.RESERVATION}/launch/",

@@ -9,6 +9,8 @@ from django import forms
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from warre_blazar.client import errors
+
 _LOCAL = "%Y-%m-%dT%H:%M"
 #: How browsers and people write a moment. It is a time in the zone that the user has chosen.
 _MOMENTS = [_LOCAL, "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M", "%Y-%m-%d"]
@@ -40,6 +42,25 @@ class BaseForm(forms.Form):
             described = dict.fromkeys(attrs.get("aria-describedby", "").split())
             described[f"field_{name}_error"] = None
             attrs |= {"aria-invalid": "true", "aria-describedby": " ".join(described)}
+
+
+#: The names that forms may give to a field of the API, by its name there.
+_FIELDS = {
+    "instance_count": ("count",),
+    "flavor_id": ("flavor", "what"),
+    "category": ("what",),
+    "end": ("hours",),
+    "rrule": ("rule", "repeat"),
+    "from": ("since",),
+    "to": ("until",),
+}
+
+
+def add_refusal(form: BaseForm, error: errors.ApiError) -> None:
+    """Add what the API refuses to a form, at the field that the error names if the form has it."""
+    named = error.detail.get("field", "")
+    field = next((n for n in (named, *_FIELDS.get(named, ())) if n in form.fields), None)
+    form.add_error(field, str(error).removeprefix(f"{named}: ") if field else str(error))
 
 
 class FilterForm(BaseForm):

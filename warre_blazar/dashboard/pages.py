@@ -15,7 +15,7 @@ from openstack_dashboard import policy
 
 from warre_blazar.client import Client, errors
 from warre_blazar.client import Page as ListPage
-from warre_blazar.dashboard import connection, once
+from warre_blazar.dashboard import connection, forms, once
 
 
 class ServiceFailed(Exception):
@@ -129,6 +129,10 @@ class ConfirmView(PageView):
         """What the page asks, and the address to go back to."""
         raise NotImplementedError
 
+    def named(self) -> list[str]:
+        """What the question is about, or what else it does, each in a line of its own."""
+        return []
+
     def carry_out(self) -> None:
         """Do it."""
         raise NotImplementedError
@@ -140,6 +144,7 @@ class ConfirmView(PageView):
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         question, back = self.question()
         more = {"question": question, "back": back, "submit": self.submit, "keep": self.keep}
+        more["named"] = self.named()
         return super().get_context_data(**kwargs, **more)
 
     def post(self, request: Any, *args: Any, **kwargs: Any) -> Any:
@@ -231,7 +236,7 @@ class FormView(PageView):
 
     def refused(self, form: Any, error: errors.ApiError) -> Any:
         """The response if the API refuses it."""
-        form.add_error(None, str(error))
+        forms.add_refusal(form, error)
         return self.shown(form)
 
     def shown(self, form: Any, **context: Any) -> Any:

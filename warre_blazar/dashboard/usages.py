@@ -1,17 +1,59 @@
 """Reports of usage as tables and charts, for projects and for operators."""
 
+import csv
 import datetime
 from collections.abc import Mapping
 from typing import Any
 
+from django import http
 from django.utils import formats, timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from warre_blazar.client import Usage, UsageReport
-from warre_blazar.dashboard import charts, moments, tables
+from warre_blazar.dashboard import charts, moments, pages, tables
+from warre_blazar.dashboard import forms as fields
 
 #: A day of a report.
 DAY = datetime.timedelta(days=1)
+
+
+class PeriodForm(fields.BaseForm):
+    """The time of a report: this month, if nothing is given."""
+
+    since = fields.DayField(label=gettext_lazy("From"))
+    until = fields.DayField(label=gettext_lazy("To"))
+
+    def __init__(self, given: Mapping[str, str], **defaults: str) -> None:
+        """
+        :param given: the query of the page's address.
+        :param defaults: the values of further fields.
+        """
+        today = moments.today()
+        days = {"since": today.replace(day=1).isoformat(), "until": today.isoformat()}
+        super().__init__({n: given.get(n, value) for n, value in {**days, **defaults}.items()})
+
+    def clean(self) -> dict[str, Any]:
+        wanted: dict[str, Any] = super().clean() or self.cleaned_data
+        if "since" in wanted and "until" in wanted:
+            since, until = (moments.midnight(wanted[name]) for name in ("since", "until"))
+            # The last day is included.
+            wanted["span"] = {"since": since, "until": min(until + DAY, pages.now())}
+            if wanted["span"]["until"] <= since:
+                self.add_error("until", _("This day is before the first one, or comes later."))
+        return wanted
+
+    def span(self) -> dict[str, Any]:
+        """The valid form's time, for the client of the API, with the zone of its days."""
+        return {**self.cleaned_data["span"], "timezone": timezone.get_current_timezone_name()}
+
+
+def as_csv(shown: tables.Table) -> http.HttpResponse:
+    """Return a table as a file for spreadsheets."""
+    answer = http.HttpResponse(content_type="text/csv; charset=utf-8")
+    answer["Content-Disposition"] = 'attachment; filename="usage.csv"'
+    csv.writer(answer).writerows([shown.headers, *shown.rows])
+    return answer
 
 
 def by_day(report: UsageReport) -> charts.DayChart:

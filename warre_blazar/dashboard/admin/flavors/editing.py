@@ -1,15 +1,17 @@
 """The pages that create, change and delete flavors."""
 
+import functools
 from typing import Any, ClassVar
 
 from django import forms, urls
 from django.contrib import messages
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, ngettext
 
-from warre_blazar.client import Flavor
-from warre_blazar.dashboard import editing, pages
+from warre_blazar.client import Flavor, Host, Page, Reservation
+from warre_blazar.dashboard import editing, moments, names, pages
 from warre_blazar.dashboard import forms as fields
+from warre_blazar.dashboard.templatetags.flavor_reservations import titled
 
 
 def _number(label: Any, least: int = 1, **kwargs: Any) -> forms.IntegerField:
@@ -47,7 +49,7 @@ class FlavorForm(fields.BaseForm):
         required=False,
         help_text=gettext_lazy("A word by which flavors are grouped, such as gpu."),
     )
-    availability_zone = forms.CharField(label=gettext_lazy("Availability zone"), required=False)
+    availability_zone = forms.ChoiceField(label=gettext_lazy("Availability zone"), required=False)
     properties = forms.CharField(
         label=gettext_lazy("Host properties"),
         required=False,
@@ -121,6 +123,24 @@ class FlavorForm(fields.BaseForm):
     )
     description = fields.ProseField(label=gettext_lazy("Description"), required=False)
 
+    def __init__(self, *args: Any, zones: set[str], taken: set[str], **kwargs: Any) -> None:
+        """
+        :param zones: the availability zones of hosts.
+        :param taken: the names of other flavors.
+        """
+        super().__init__(*args, **kwargs)
+        self._taken = taken
+        self.fields["availability_zone"].choices = [
+            ("", _("any zone")),
+            *((each, each) for each in sorted(zones)),
+        ]
+
+    def clean_name(self) -> str:
+        name: str = self.cleaned_data["name"]
+        if name in self._taken:
+            raise forms.ValidationError(_("Another flavor has this name."))
+        return name
+
     def clean_extra_specs(self) -> dict[str, str]:
         lines = [line.strip() for line in self.cleaned_data["extra_specs"].splitlines()]
         pairs = [line.partition("=") for line in lines if line]
@@ -143,15 +163,44 @@ class CreateFlavorPage(pages.FormView):
     rule = "warre:flavor:create"
     title = gettext_lazy("Create a Flavor")
     form_class = FlavorForm
+    #: What is said when it is done.
+    said: Any = gettext_lazy("The flavor is made.")
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         back = urls.reverse("horizon:admin:reservable_flavors:index")
-        return super().get_context_data(**kwargs, submit=_("Create"), back=back, show_zone=True)
+        more = {"back": back, "show_zone": True, "check": _("Show how many hosts match")}
+        return super().get_context_data(**kwargs, submit=_("Create"), **more)
+
+    def form_arguments(self) -> dict[str, Any]:
+        return {
+            "zones": {each.document.get("availability_zone") for each in self.hosts} - {None},
+            "taken": {each.name for each in self.api.flavors.list(all_projects=True)},
+        }
+
+    @functools.cached_property
+    def hosts(self) -> list[Host]:
+        """All hosts, if the user may see them."""
+        return self.api.hosts.list() if self.may("warre:host:list") else []
 
     def submit(self, form: FlavorForm) -> Any:
+        if "check" not in self.request.POST:
+            return self.finished(self.save(form), self.said)
+        foreseen = self.save(form, dry_run=True)
+        text = ngettext(
+            "%(count)d of %(all)d hosts matches.",
+            "%(count)d of %(all)d hosts match.",
+            foreseen.bookable_hosts,
+        ) % {"count": foreseen.bookable_hosts, "all": len(self.hosts)}
+        doubts = [warning["message"] for warning in foreseen.warnings]
+        return self.shown(form, notes=[text, *doubts])
+
+    def save(self, form: FlavorForm, *, dry_run: bool = False) -> Flavor:
+        """Make the flavor.
+
+        :param dry_run: make nothing, but say what it would be.
+        """
         values = form.values()
-        made = self.api.flavors.create(values.pop("name"), **values)
-        return self.finished(made, _("The flavor is made."))
+        return self.api.flavors.create(values.pop("name"), dry_run=dry_run, **values)
 
     def finished(self, flavor: Flavor, text: str) -> Any:
         """Go to the flavor's page, which then shows what is in doubt about it."""
@@ -179,6 +228,7 @@ class EditFlavorPage(editing.EditView, CreateFlavorPage):
     rule = "warre:flavor:update"
     title = gettext_lazy("Change the Flavor")
     form_class = EditFlavorForm
+    said = gettext_lazy("The flavor is changed.")
 
     def read(self) -> Flavor:
         return self.api.flavors.get(self.kwargs["ref"])
@@ -191,11 +241,22 @@ class EditFlavorPage(editing.EditView, CreateFlavorPage):
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         return {**super().get_context_data(**kwargs), "submit": _("Change")}
 
-    def submit(self, form: EditFlavorForm) -> Any:
-        flavor = self.item
-        if changes := form.changes():
-            flavor = self.api.flavors.update(flavor.id, etag=form.etag, **changes)
-        return self.finished(flavor, _("The flavor is changed."))
+    def form_arguments(self) -> dict[str, Any]:
+        arguments, its = super().form_arguments(), self.item
+        zones = arguments["zones"] | {its.availability_zone} - {None}
+        return {**arguments, "zones": zones, "taken": arguments["taken"] - {its.name}}
+
+    def save(self, form: EditFlavorForm, *, dry_run: bool = False) -> Flavor:
+        changes = form.changes()
+        if not changes:
+            return self.item
+        return self.api.flavors.update(self.item.id, dry_run=dry_run, etag=form.etag, **changes)
+
+
+#: At most so many reservations that keep a flavor from being deleted are named.
+_NAMED = 5
+#: The states of reservations that keep a flavor from being deleted.
+_LIVE = ("ACTIVE", "ERROR", "PENDING_CREATE", "ALLOCATED")
 
 
 class DeleteFlavorPage(pages.ConfirmView):
@@ -208,7 +269,39 @@ class DeleteFlavorPage(pages.ConfirmView):
     def question(self) -> tuple[str, str]:
         flavor = self.api.flavors.get(self.kwargs["ref"])
         back = urls.reverse("horizon:admin:reservable_flavors:detail", args=(flavor.id,))
-        return _("Delete the flavor %(name)s?") % {"name": flavor.name}, back
+        if count := self._live.total:
+            self.submit = ""
+            text = ngettext(
+                "%(name)s can't be deleted, because %(count)d reservation of it isn't over:",
+                "%(name)s can't be deleted, because %(count)d reservations of it aren't over:",
+                count,
+            )
+            return text % {"name": flavor.name, "count": count}, back
+        text = _("Delete the flavor %(name)s? Lists and usage still show what was booked of it.")
+        return text % {"name": flavor.name}, back
+
+    @functools.cached_property
+    def _live(self) -> Page[Reservation]:
+        """The first reservations that keep the flavor from being deleted."""
+        return self.api.reservations.page(
+            1, _NAMED, all_projects=True, flavor_id=self.kwargs["ref"], status=_LIVE
+        )
+
+    def named(self) -> list[str]:
+        projects = names.projects(self.request) if self._live.items else {}
+        values = [
+            {
+                "reservation": titled(each),
+                "project": projects.get(each.project_id, each.project_id),
+                "end": moments.when(each.end),
+            }
+            for each in self._live.items
+        ]
+        more = self._live.total - len(values)
+        return [
+            *(_("%(reservation)s of %(project)s, until %(end)s") % each for each in values),
+            *([_("%(count)d more") % {"count": more}] if more else []),
+        ]
 
     def carry_out(self) -> None:
         self.api.flavors.delete(self.kwargs["ref"])

@@ -83,9 +83,20 @@ def _hosts(flavor: Flavor) -> tables.Table:
     return tables.of(_("Hosts that match"), hosts, columns, empty)
 
 
+#: What is said about what keeps a host from holding more instances, by kind.
+_LIMITS = {
+    "zone": gettext_lazy("not in zone %(name)s"),
+    "aggregate": gettext_lazy("in no aggregate with %(name)s"),
+    "isolation": gettext_lazy("only for servers that require %(name)s"),
+    "property": gettext_lazy("not %(name)s, but %(have)s"),
+    "missing_property": gettext_lazy("no property %(name)s"),
+    "required_trait": gettext_lazy("no trait %(name)s"),
+    "forbidden_trait": gettext_lazy("has trait %(name)s"),
+    "resource_class": gettext_lazy("%(name)s: each instance takes %(asked)s of %(capacity)s"),
+    "groups": gettext_lazy("no provider with enough of %(name)s together"),
+}
+
+
 def _limit(limit: dict[str, Any]) -> str:
-    return _("%(name)s: each instance takes %(asked)s of %(capacity)s") % {
-        "name": limit["name"],
-        "asked": limit["asked"],
-        "capacity": limit["capacity"],
-    }
+    text = _LIMITS.get(limit["kind"], "%(name)s")
+    return str(text) % limit

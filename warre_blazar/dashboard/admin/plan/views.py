@@ -1,6 +1,7 @@
 """The page with the plan of all hosts or flavors, and with the state of the hosts."""
 
 import datetime
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -154,18 +155,52 @@ _STATES = {
 }
 
 
+#: What people read in place of Placement's names of what a host has.
+_RESOURCES = {
+    "VCPU": gettext_lazy("vCPU"),
+    "PCPU": gettext_lazy("dedicated CPU"),
+    "MEMORY_MB": gettext_lazy("MiB of memory"),
+    "DISK_GB": gettext_lazy("GiB of disk"),
+    "VGPU": gettext_lazy("vGPU"),
+}
+#: Placement's names of PCI devices that are known by their vendor and product.
+_PCI = re.compile(r"CUSTOM_PCI_([0-9A-F]{4})_([0-9A-F]{4})")
+
+
+def _named(resource_class: str) -> str:
+    """What a host has, for people."""
+    if resource_class in _RESOURCES:
+        return str(_RESOURCES[resource_class])
+    if pci := _PCI.fullmatch(resource_class):
+        return _("PCI device %(vendor)s:%(product)s") % dict(
+            zip(("vendor", "product"), map(str.lower, pci.groups()), strict=True)
+        )
+    return resource_class.removeprefix("CUSTOM_").replace("_", " ")
+
+
+def _free(host: Host, used: str) -> str:
+    """How much of each resource of a host is free.
+
+    :param used: the name of the number that is used: now, or at the peak of the time of the plan.
+    """
+    return ", ".join(
+        f"{each['capacity'] - each[used]}/{each['capacity']} {_named(each['resource_class'])}"
+        for each in host.document["resources"]
+    )
+
+
 def _hosts(hosts: list[Host]) -> Table:
-    headers = (_("Host"), _("Zone"), _("State"), _("Why it drains"), _("Used at the peak"))
+    headers = (
+        *(_("Host"), _("Zone"), _("State"), _("Why it drains")),
+        *(_("Free now"), _("Free at the peak")),
+    )
     rows = [
         [
             host.name,
             host.document["availability_zone"],
             _STATES.get(host.state, host.state),
             (host.document["draining"] or {}).get("reason"),
-            ", ".join(
-                f"{use['resource_class']} {use['used_peak']}/{use['capacity']}"
-                for use in host.document["resources"]
-            ),
+            *(_free(host, used) for used in ("used_now", "used_peak")),
         ]
         for host in hosts
     ]

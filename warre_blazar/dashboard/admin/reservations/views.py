@@ -1,6 +1,7 @@
 """The pages that show reservations of all projects to operators."""
 
 import dataclasses
+import datetime
 from typing import Any
 
 from django import forms
@@ -9,7 +10,8 @@ from django.utils.translation import gettext_lazy
 
 from warre_blazar.client import errors
 from warre_blazar.dashboard import forms as fields
-from warre_blazar.dashboard import names, pages, reservation_tables, servers
+from warre_blazar.dashboard import moments, names, pages, reservation_tables, servers
+from warre_blazar.dashboard.project.reservations import changing
 from warre_blazar.dashboard.tables import Table
 
 _LIVE = "ACTIVE,ERROR,PENDING_CREATE,ALLOCATED"
@@ -91,7 +93,7 @@ class AllReservationsPage(pages.PageView):
         except errors.ApiError as error:
             if error.detail.get("field") not in form.fields:
                 raise
-            form.add_error(error.detail["field"], str(error.detail.get("expected", error)))
+            fields.add_refusal(form, error)
             return context
         table = reservation_tables.of(
             listed.items, projects, users, _("Reservations"), filters["idle"]
@@ -127,6 +129,10 @@ class AnyReservationPage(pages.PageView):
             project=projects.get(found.project_id, found.project_id),
             user=users.get(user, user),
             servers=servers.of(self.api, found),
+            live=found.status in _LIVE.split(","),
+            running=found.status == "ACTIVE",
+            may_change=self.may("warre:reservation:update"),
+            may_end=self.may("warre:reservation:delete"),
             table=_log(found.log or [], users),
             **kwargs,
         )
@@ -136,7 +142,7 @@ class AnyReservationPage(pages.PageView):
 def _log(entries: list[dict[str, Any]], users: dict[str, str]) -> Table:
     rows = [
         [
-            entry["at"],
+            datetime.datetime.fromisoformat(entry["at"]),
             users.get(entry["user_id"] or "", entry["user_id"]),
             entry["change"],
             _values(entry["before"]),
@@ -144,9 +150,32 @@ def _log(entries: list[dict[str, Any]], users: dict[str, str]) -> Table:
         ]
         for entry in entries
     ]
-    headers = (_("Time in UTC"), _("User"), _("Change"), _("Before"), _("After"))
+    headers = (_("Time"), _("User"), _("Change"), _("Before"), _("After"))
     return Table(_("What has happened"), headers, rows, _("Nothing has been recorded."))
 
 
+#: The values of changes that are moments.
+_MOMENTS = ("start", "end", "idle_counted_from", "ends_at")
+
+
 def _values(values: dict[str, Any] | None) -> str:
-    return ", ".join(f"{name}: {value}" for name, value in (values or {}).items())
+    return ", ".join(
+        f"{name}: {moments.when(datetime.datetime.fromisoformat(value))}"
+        if name in _MOMENTS and value
+        else f"{name}: {value}"
+        for name, value in (values or {}).items()
+    )
+
+
+class AnyChangePage(changing.ChangePage):
+    """Changes a reservation of any project."""
+
+    rule = AnyReservationPage.rule
+    page = "horizon:admin:all_flavor_reservations:detail"
+
+
+class AnyEndPage(changing.EndPage):
+    """Ends or deletes a reservation of any project, after it has named its servers."""
+
+    rule = AnyReservationPage.rule
+    page, after = AnyChangePage.page, "horizon:admin:all_flavor_reservations:index"

@@ -134,7 +134,7 @@ class CreateWindowPage(pages.FormView):
         return self.api.windows.create(**form.values(), bookings=bookings, dry_run=dry_run)
 
     def refused(self, form: WindowForm, error: errors.ApiError) -> Any:
-        form.add_error(None, str(error))
+        fields.add_refusal(form, error)
         met = error.detail.get("reservations")
         return self.shown(form, met=self._met(met) if met else None)
 

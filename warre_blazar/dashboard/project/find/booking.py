@@ -94,9 +94,9 @@ class BookPage(pages.CheckedFormView):
 
     def refused(self, form: BookForm, error: errors.ApiError) -> Any:
         """Say why, and show what could be booked in its place, also of other flavors."""
-        form.add_error(None, str(error))
-        verdict = self.verdict(form) if form.is_bound else None
-        return self.shown(form, verdict=verdict, others=self._others(form))
+        context = {"verdict": self.verdict(form), "others": self._others(form)}
+        fields.add_refusal(form, error)
+        return self.shown(form, **context)
 
     def verdict(self, form: BookForm) -> dict[str, Any]:
         wanted = form.booking(self.zone)

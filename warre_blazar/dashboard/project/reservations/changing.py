@@ -1,16 +1,20 @@
 """The pages that change and end a reservation."""
 
+from collections.abc import Sequence
 from typing import Any
 
-from django import forms
+from django import forms, urls
+from django.contrib import messages
 from django.utils.http import urlencode
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, ngettext
 
 from warre_blazar import texts
-from warre_blazar.client import errors
+from warre_blazar.client import Reservation, errors
+from warre_blazar.client.types import Document
 from warre_blazar.dashboard import connection, editing, moments, pages, servers, verdicts
 from warre_blazar.dashboard import forms as fields
+from warre_blazar.dashboard.templatetags.flavor_reservations import titled
 
 
 class ChangeForm(editing.EditForm):
@@ -42,6 +46,8 @@ class ChangePage(editing.EditView, pages.CheckedFormView):
     rule = "warre:reservation:update"
     title = gettext_lazy("Change Reservation")
     form_class = ChangeForm
+    #: The name of the reservation's page.
+    page = "horizon:project:flavor_reservations:detail"
 
     def read(self) -> Any:
         return self.api.reservations.get(self.kwargs["ref"])
@@ -63,6 +69,7 @@ class ChangePage(editing.EditView, pages.CheckedFormView):
         return super().get_context_data(
             **kwargs,
             it=self.item,
+            back=urls.reverse(self.page, args=(self.item.id,)),
             extension=furthest,
             stopped_by=stop.sentence({}, connection.READER) if stop else None,
             most_hours=int(hours),
@@ -74,14 +81,14 @@ class ChangePage(editing.EditView, pages.CheckedFormView):
         changes = form.changes()
         if changes:
             self.api.reservations.update(self.item.id, etag=form.etag, **changes)
-        where = "horizon:project:flavor_reservations:detail"
-        return self.done(_("The reservation is changed."), where, self.item.id)
+        return self.done(_("The reservation is changed."), self.page, self.item.id)
 
     def refused(self, form: ChangeForm, error: errors.ApiError) -> Any:
         if error.code == editing.CHANGED:
             return super().refused(form, error)
-        form.add_error(None, str(error))
-        return self.shown(form, verdict=self.verdict(form))
+        verdict = self.verdict(form)
+        fields.add_refusal(form, error)
+        return self.shown(form, verdict=verdict)
 
     def verdict(self, form: ChangeForm) -> dict[str, Any]:
         changes = form.changes()
@@ -108,12 +115,20 @@ class EndPage(pages.PageView):
 
     template_name = "flavor_reservations/end.html"
     rule = "warre:reservation:delete"
+    #: The names of the reservation's page, and of the page that comes after.
+    page = ChangePage.page
+    after = "horizon:project:flavor_reservations:index"
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         found = self.api.reservations.get(kwargs["ref"])
+        back = urls.reverse(self.page, args=(found.id,))
         running = found.status == "ACTIVE"
         context = super().get_context_data(
-            it=found, running=running, servers=servers.deleted(self.api, found), **kwargs
+            it=found,
+            back=back,
+            running=running,
+            servers=servers.deleted(self.api, found),
+            **kwargs,
         )
         title = _("End Reservation Now") if running else _("Delete Reservation")
         return {**context, "page_title": title}
@@ -123,4 +138,63 @@ class EndPage(pages.PageView):
         text = (
             _("The reservation is deleted.") if finished else _("The reservation is being deleted.")
         )
-        return self.done(text, "horizon:project:flavor_reservations:index")
+        return self.done(text, self.after)
+
+
+class DeletePage(pages.ConfirmView):
+    """Ends or deletes several reservations, after it has named them and their servers."""
+
+    rule = "warre:reservation:delete"
+    title, submit = gettext_lazy("Delete Reservations"), gettext_lazy("Delete them")
+    after = "horizon:project:flavor_reservations:index"
+
+    def question(self) -> tuple[str, str]:
+        back = urls.reverse(self.after)
+        if self._chosen():
+            return _("Delete these reservations? Those that run end now."), back
+        self.submit = ""
+        return _("You have chosen no reservation."), back
+
+    def named(self) -> list[str]:
+        found = [self.api.reservations.get(ref) for ref in self._chosen()]
+        return [_described(each, servers.deleted(self.api, each)) for each in found]
+
+    def carry_out(self) -> None:
+        deleted, failed = 0, []
+        for ref in self._chosen():
+            try:
+                self.api.reservations.delete(ref)
+                deleted += 1
+            except errors.ApiError as error:
+                failed.append(error)
+        if failed and not deleted:
+            raise failed[0]
+        for each in failed:
+            messages.error(self.request, str(each))
+        text = ngettext(
+            "%(count)d reservation is deleted.", "%(count)d reservations are deleted.", deleted
+        )
+        self.said = text % {"count": deleted}
+
+    def _chosen(self) -> list[str]:
+        return self.request.GET.getlist("id")
+
+
+def _described(found: Reservation, inside: Sequence[Document] | None) -> str:
+    """A reservation and its servers as a question names them."""
+    text = _("%(name)s: %(count)d x %(flavor)s, %(start)s to %(end)s") % {
+        "name": titled(found),
+        "count": found.instance_count,
+        "flavor": found.flavor.name,
+        "start": moments.when(found.start),
+        "end": moments.when(found.end),
+    }
+    if inside is None:
+        return _("%(reservation)s, with all its servers") % {"reservation": text}
+    if not inside:
+        return text
+    listed = ", ".join(each["name"] for each in inside)
+    return _("%(reservation)s, with the servers %(servers)s") % {
+        "reservation": text,
+        "servers": listed,
+    }

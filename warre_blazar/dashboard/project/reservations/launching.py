@@ -38,6 +38,12 @@ class LaunchForm(fields.BaseForm):
         required=False,
         help_text=gettext_lazy("With its private key you log in."),
     )
+    groups = forms.MultipleChoiceField(
+        label=gettext_lazy("Security groups"),
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        help_text=gettext_lazy("If you choose none, the server gets the group default."),
+    )
 
     def __init__(self, *args: Any, choices: dict[str, list[Any]], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -68,6 +74,7 @@ class LaunchPage(pages.FormView):
             images, _more, _previous = glance.image_list_detailed(self.request)
         with _asking("Neutron"):
             networks = neutron.network_list_for_tenant(self.request, self.request.user.project_id)
+            groups = neutron.security_group_list(self.request)
         with _asking("Nova"):
             keys = nova.keypair_list(self.request)
         return {
@@ -75,6 +82,7 @@ class LaunchPage(pages.FormView):
                 "image": [(image.id, image.name) for image in images if image.status == "active"],
                 "network": [(network.id, network.name) for network in networks],
                 "key": [("", _("none")), *((key.name, key.name) for key in keys)],
+                "groups": [(group.id, group.name) for group in groups],
             }
         }
 
@@ -119,7 +127,7 @@ class LaunchPage(pages.FormView):
                 found.compute_flavor,
                 given["key"] or None,
                 "",
-                [],
+                given["groups"],
                 nics=[{"net-id": given["network"]}],
                 instance_count=given["count"],
                 # If the hosts are in several zones, Nova chooses.

@@ -20,6 +20,7 @@ urlpatterns = [
         calendars.WithdrawCalendarPage.as_view(),
         name="withdraw_calendar",
     ),
+    path("delete/", changing.DeletePage.as_view(), name="delete"),
     path("<str:ref>/", views.ReservationPage.as_view(), name="detail"),
     path("<str:ref>/change/", changing.ChangePage.as_view(), name="change"),
     path("<str:ref>/end/", changing.EndPage.as_view(), name="end"),

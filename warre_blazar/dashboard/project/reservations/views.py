@@ -2,12 +2,13 @@
 
 from typing import Any
 
-from django import http
+from django import forms, http
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from warre_blazar.client import Reservation, calendar_file, times
-from warre_blazar.dashboard import names, pages, servers
+from warre_blazar.client import Page, Reservation, calendar_file, times
+from warre_blazar.dashboard import addresses, names, pages, servers
+from warre_blazar.dashboard import forms as fields
 
 #: The parts of the list: their names in addresses, what people read, the states in them, and how
 #: they are sorted. What runs has begun earlier than what comes.
@@ -21,6 +22,13 @@ _PARTS = {
 }
 
 
+class SearchForm(fields.BaseForm):
+    """Which of the project's reservations are listed."""
+
+    words = forms.CharField(label=gettext_lazy("Name or flavor"), required=False, max_length=255)
+    part = forms.CharField(required=False, widget=forms.HiddenInput)
+
+
 class MyReservationsPage(pages.PageView):
     """The project's reservations: what runs, what comes, and what was."""
 
@@ -31,28 +39,59 @@ class MyReservationsPage(pages.PageView):
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         chosen = self.request.GET.get("part")
         chosen = chosen if chosen in _PARTS else "live"
-        _name, states, sort = _PARTS[chosen]
-        listed = self.api.reservations.page(self.number(), self.size(), status=states, sort=sort)
+        form = SearchForm(self.request.GET)
+        words = form.cleaned_data["words"].casefold().split() if form.is_valid() else []
+        listed = self._listed(chosen, words)
         return super().get_context_data(
             parts=[(key, name, key == chosen) for key, (name, _s, _o) in _PARTS.items()],
             part=chosen,
+            form=form,
+            searched=words,
             now=pages.now(),
-            items=[
-                {
-                    "it": each,
-                    "left": each.end - pages.now(),
-                    "servers": inside,
-                    "full": not servers.places_left(each, inside),
-                }
-                for each in listed.items
-                for inside in [servers.of(self.api, each)]
-            ],
+            groups=_in_groups([self._shown(each) for each in listed.items]),
             pager=self.pager(listed),
             messages_on=self.api.messages.get().enabled,
+            may_end=chosen == "live" and self.may("warre:reservation:delete"),
             may_change=self.may("warre:reservation:update"),
             may_subscribe=self.may("warre:calendar:create"),
             **kwargs,
         )
+
+    def _listed(self, part: str, words: list[str]) -> Page[Reservation]:
+        """A page of a part of the list, or all of it that has some words."""
+        _name, states, sort = _PARTS[part]
+        if not words:
+            return self.api.reservations.page(self.number(), self.size(), status=states, sort=sort)
+        found = [
+            each
+            for each in self.api.reservations.list(status=states, sort=sort)
+            if all(word in f"{each.name} {each.flavor.name}".casefold() for word in words)
+        ]
+        return Page(tuple(found), 1, max(len(found), 1), len(found))
+
+    def _shown(self, each: Reservation) -> dict[str, Any]:
+        inside = servers.of(self.api, each)
+        return {
+            "it": each,
+            "left": each.end - pages.now(),
+            "servers": inside,
+            "full": not servers.places_left(each, inside),
+        }
+
+
+def _in_groups(shown: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Reservations in groups. Those of a series stand together, at the place of the first one."""
+    groups: dict[str, dict[str, Any]] = {}
+    for each in shown:
+        it = each["it"]
+        group = groups.setdefault(it.series_id or it.id, {"items": []})
+        group["items"].append(each)
+    for key, group in groups.items():
+        first = group["items"][0]["it"]
+        if first.series_id and len(group["items"]) > 1:
+            group["name"] = first.name or first.flavor.name
+            group["href"] = addresses.of("project:reservation_series:detail", key)
+    return list(groups.values())
 
 
 class ReservationPage(pages.PageView):

@@ -142,8 +142,7 @@ class _BookingPage(pages.CheckedFormView):
         return self.done(f"{text} {_extent(series)}", where, series.id)
 
     def refused(self, form: Any, error: errors.ApiError) -> Any:
-        is_of_rule = "rule" in form.fields and error.detail.get("field") == "rrule"
-        form.add_error("rule" if is_of_rule else None, str(error))
+        fields.add_refusal(form, error)
         left = error.detail.get("refused")
         return self.shown(form, verdict=verdicts.of_refused(left) if left else None)
 
