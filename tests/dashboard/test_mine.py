@@ -1,6 +1,8 @@
 """The pages of a project's reservations."""
 
 import datetime
+import re
+from typing import Any
 
 import pytest
 from keystoneauth1 import session, token_endpoint
@@ -196,6 +198,38 @@ def test_change_without_javascript_is_checked_by_a_button(member: Visitor, api: 
     text = member.sends(f"{ONE}change/", values, 200).content.decode()
     assert "This can be done." in text
     assert [r.query for r in api.seen if r.method == "PATCH"] == [{"dry_run": "true"}]
+
+
+@pytest.mark.parametrize("there", [[server("web-1"), server("web-2")], None])
+def test_earlier_end_names_the_servers_that_it_deletes_and_asks(
+    there: Any, member: Visitor, api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    api.answers[f"GET {LINE}"] = Answer(200, reservation(status="ACTIVE", log=[]))
+    monkeypatch.setattr("warre_blazar.dashboard.servers.of", lambda *_: there)
+    opened = filled(member.sees(f"{ONE}change/"))
+    values = {**opened, "end": "2026-12-01T10:00", "save": "1"}
+    for sent in ({**values, "check": "1"}, values):
+        text = member.sends(f"{ONE}change/", sent, 200).content.decode()
+        assert ("web-1" in text and "web-2" in text) or there is None
+        assert "deleted" in text
+    assert {r.query.get("dry_run") for r in api.seen if r.method == "PATCH"} == {"true"}
+    told = dict(re.findall(r'name="(delete)" value="([^"]+)"', text))
+    # What the person was told about another end doesn't count.
+    later = {**values, **told, "end": "2026-12-01T10:30"}
+    member.sends(f"{ONE}change/", later, 200)
+    member.sends(f"{ONE}change/", {**values, **told})
+    assert api.seen[-1].body == {"end": "2026-12-01T10:00:00+00:00"}
+    assert api.seen[-1].query == {}
+
+
+@pytest.mark.parametrize("change", [{"end": "2026-12-01T10:00"}, {"count": "1"}, {"note": "x"}])
+def test_change_that_deletes_no_server_asks_nothing(
+    change: dict[str, str], member: Visitor, api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    api.answers[f"GET {LINE}"] = Answer(200, reservation(status="ACTIVE", log=[]))
+    there = [server("gone", moved_out=True)] if "end" in change else [server("web-1")]
+    monkeypatch.setattr("warre_blazar.dashboard.servers.of", lambda *_: there)
+    member.sends(f"{ONE}change/", {**filled(member.sees(f"{ONE}change/")), **change, "save": "1"})
 
 
 def test_how_far_it_can_be_extended_is_said(member: Visitor) -> None:

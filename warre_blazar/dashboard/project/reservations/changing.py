@@ -1,5 +1,6 @@
 """The pages that change and end a reservation."""
 
+import datetime
 from collections.abc import Sequence
 from typing import Any
 
@@ -40,7 +41,10 @@ class ChangeForm(editing.EditForm):
 
 
 class ChangePage(editing.EditView, pages.CheckedFormView):
-    """Extends, shortens or changes a reservation, after it has said whether this can be done."""
+    """Extends, shortens or changes a reservation, after it has said whether this can be done.
+
+    Before servers are deleted earlier, the page names them, and asks.
+    """
 
     template_name = "flavor_reservations/change.html"
     rule = "warre:reservation:update"
@@ -79,6 +83,11 @@ class ChangePage(editing.EditView, pages.CheckedFormView):
 
     def carry_out(self, form: ChangeForm) -> Any:
         changes = form.changes()
+        if self._lost(changes):
+            verdict = self.verdict(form)
+            lost = verdict.get("lost")
+            if lost and self.request.POST.get("delete") != lost["key"]:
+                return self.shown(form, verdict=verdict)
         if changes:
             self.api.reservations.update(self.item.id, etag=form.etag, **changes)
         return self.done(_("The reservation is changed."), self.page, self.item.id)
@@ -107,7 +116,23 @@ class ChangePage(editing.EditView, pages.CheckedFormView):
                 change["end"] = moments.query(foreseen.start + fields.length(float(longest)))
             values = {name: value for name, value in {**given, **change}.items() if value}
             found.append((text, f"?{urlencode(values)}"))
-        return {**verdicts.of(foreseen), "instead": found}
+        lost = self._lost(changes) if foreseen.bookable else None
+        return {**verdicts.of(foreseen), "instead": found, "lost": lost}
+
+    def _lost(self, changes: dict[str, Any]) -> dict[str, Any] | None:
+        """The servers that a running reservation's earlier end deletes. None: there are none.
+
+        Fewer instances delete none: the API refuses fewer than there are servers. The key stands
+        for what the person has been told.
+        """
+        end: datetime.datetime = changes.get("end", self.item.end)
+        if end >= self.item.end:
+            return None
+        found = servers.deleted(self.api, self.item)
+        if found == []:
+            return None
+        told = [end.isoformat(), *(server["id"] for server in found or ())]
+        return {"servers": found, "key": " ".join(told)}
 
 
 class EndPage(pages.PageView):
