@@ -214,6 +214,10 @@ MARK_LOOKED_AT_EVERY = 5
 #: :longer: A restored dump that is nearly as old isn't noticed.
 #: :shorter: Managers that are restarted while Placement is away book nothing until it is back.
 MARK_COUNTS_FOR = 3 * MINUTE
+#: A request that comes before a manager knows whether its database is current waits this long.
+#: :longer: If Placement is away, users wait longer for the refusal.
+#: :shorter: Requests are refused while a manager starts on a busy machine.
+GATE_WAITED_FOR = 10.0
 
 # Starts and ends of reservations
 

@@ -9,7 +9,7 @@ from typing import Any
 from blazar.manager import service
 from blazar.monitor import base as monitors
 
-from warre_blazar import texts
+from warre_blazar import texts, times
 from warre_blazar.errors import exceptions
 from warre_blazar.plugins import error_translation
 from warre_blazar.plugins.wrapping import wrap
@@ -49,7 +49,7 @@ def _skipped(method: _Function) -> _Function:
 
 def _refused(method: _Function) -> _Function:
     def work(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if not mark.gate.is_open:
+        if not mark.gate.opens_within(times.GATE_WAITED_FOR):
             with error_translation.translated():
                 raise exceptions.ServiceUnavailable(
                     "The reservation manager", texts.services.HELD()

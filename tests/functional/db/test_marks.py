@@ -12,6 +12,7 @@ from oslo_utils import timeutils
 
 from tests.fakes.cloud import Cloud
 from tests.functional.db import databases
+from warre_blazar import times
 from warre_blazar.db import session
 from warre_blazar.db.running import marks
 from warre_blazar.domain.running.mark import NO_MARK, Standing
@@ -227,6 +228,7 @@ def test_held_manager_refuses_and_skips_everything(cloud: Cloud, monkeypatch: py
         "deleted": lambda: manager.delete_lease(lease_id="1"),
     }
     manager.start()
+    monkeypatch.setattr(times, "GATE_WAITED_FOR", 0)
     for call in calls.values():
         with pytest.raises(blazar_errors.WarreServiceUnavailable, match="restored") as refused:
             call()
@@ -237,6 +239,14 @@ def test_held_manager_refuses_and_skips_everything(cloud: Cloud, monkeypatch: py
     assert [call() for call in calls.values()] == list(calls)
     assert manager._process_events() == "processed"
     assert monitors.BaseMonitor().call_monitor_plugin(lambda: "polled") == "polled"
+
+
+def test_request_waits_while_a_manager_starts(cloud: Cloud):
+    gate = started()
+    looking = threading.Timer(0.2, gate.look, ["manager"])
+    looking.start()
+    assert gate.opens_within(60)
+    looking.join()
 
 
 def test_database_without_a_mark_has_none(cloud: Cloud):

@@ -66,6 +66,12 @@ class Gate:
         """Whether this process may work."""
         return self._standing is Standing.CURRENT
 
+    def opens_within(self, seconds: float) -> bool:
+        """Whether this process may work. While it isn't known yet, wait for that."""
+        if self._standing is Standing.UNKNOWN:
+            self.opened.wait(seconds)
+        return self.is_open
+
     def begin(self) -> None:
         """A manager starts: from now on, this process works only if its database is current."""
         with self._lock:
