@@ -242,6 +242,8 @@ _LENGTH = re.compile(
     r"(?:(?P<w>\d{1,4})w)?(?:(?P<d>\d{1,5})d)?(?:(?P<h>\d{1,9}(?:\.\d{1,6})?)h)?(?:(?P<m>\d{1,9})m)?)",
     re.ASCII,
 )
+#: Units in words, of which the first letter is the unit.
+_IN_WORDS = re.compile(r" ?(week|day|hour|minute|min)s?(?![a-z]) ?")
 #: What is wrong with a text that isn't a length, by the unit of a number alone.
 _NO_LENGTH = {
     "": "isn't a length; write 3d, 12h, 1d12h or 90m",
@@ -258,7 +260,7 @@ def length(text: str, unit: str = "") -> Length:
     :param unit: the unit of a number alone: "h" or "d". "": a number alone is refused.
     """
     is_number = re.fullmatch(r"\+?\d+(\.\d+)?", text, re.ASCII)
-    typed = text + unit if is_number else text
+    typed = text + unit if is_number else _IN_WORDS.sub(lambda found: found[1][0], text)
     match = _LENGTH.fullmatch(typed)
     parts = match.groupdict("0") if match else {}
     minutes = round(

@@ -221,7 +221,11 @@ class Command(BlazarCommand):
         """Return the text that is shown for an error: what is wrong, and what to do."""
         if isinstance(error, errors.Ambiguous) and error.things:
             first = str(error).partition("\n")[0]
-            return "\n".join([first, *(f"  {self._candidate(thing)}" for thing in error.things)])
+            series = {getattr(thing, "series_id", None) for thing in error.things}
+            all_of = f"  or the whole series: {self.name('reservation-series-show')} {{}}"
+            last = [all_of.format(*series)] if len(series) == 1 and None not in series else []
+            found = (f"  {self._candidate(thing)}" for thing in error.things)
+            return "\n".join([first, *found, *last])
         if isinstance(error, errors.NotFound) and error.code in ("", "flavor_not_found"):
             said = error.detail.get("flavor") if error.code else None
             if ref := getattr(parsed_args, "flavor", None) or said:

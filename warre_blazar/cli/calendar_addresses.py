@@ -10,7 +10,8 @@ from warre_blazar.fields.declaration import columns
 
 class _Calendars(base.Command):
     noun = argument = "calendar"
-    nouns, collection, ref = "calendars", "calendars", "ID of the calendar"
+    nouns = collection = "calendars"
+    ref = "ID of the calendar, the start of the ID, or its name"
 
 
 class ListCalendars(_Calendars, listing.ListObjects):

@@ -108,13 +108,24 @@ _FORMAT_OPTIONS = frozenset({"-f", "--format", "-c", "--column"})
 
 
 def _unknown_options(parser: argparse.ArgumentParser, words: Sequence[str]) -> list[str]:
-    """The words that look like options and aren't the name, or the start of a name, of any."""
+    """The words that look like options and aren't the name, or the start of a name, of any.
+
+    So does an argument's name with hyphens, although --project is the start of --project-domain.
+    """
     names = [word.partition("=")[0] for word in words if word.startswith("--") and word != "--"]
+    known = parser._option_string_actions
     return [
         name
         for name in names
-        if not any(known.startswith(name) for known in parser._option_string_actions)
+        if name not in known
+        and (_is_argument(parser, name) or not any(each.startswith(name) for each in known))
     ]
+
+
+def _is_argument(parser: argparse.ArgumentParser, option: str) -> bool:
+    """Whether an option has the name of an argument that is no option."""
+    actions = parser._get_positional_actions()
+    return any(f"--{action.metavar}" == option.upper() for action in actions)
 
 
 def unrecognized(parser: argparse.ArgumentParser, words: Sequence[str]) -> str:
@@ -127,7 +138,7 @@ def unrecognized(parser: argparse.ArgumentParser, words: Sequence[str]) -> str:
         return f"{message}; put a value of several words in quotes, as in --start 'mon 9:00'"
     if option in getattr(parser, "fixed", ()):
         return f"{message}; {option[2:]} can't be changed, so make another one with new values"
-    if any(f"--{action.metavar}" == option.upper() for action in parser._get_positional_actions()):
+    if _is_argument(parser, option):
         return f"{message}; write the {option[2:].upper()} without {option}"
     if where := getattr(parser, "elsewhere", {}).get(option):
         return f"{message}; {where}"

@@ -21,6 +21,7 @@ _SIZES: dict[str, tuple[dict[str, tuple[str, Callable[[str], int]]], str]] = {
 }
 #: How a size is written, by the metavar.
 _WRITTEN = {"N": "", "SIZE": ", such as 64G"}
+_NONE_SO_LARGE = "No flavor that you may book is that large"
 
 
 def add_named(parser: argparse.ArgumentParser) -> None:
@@ -124,6 +125,20 @@ def check(command: base.Command, parsed_args: argparse.Namespace) -> None:
         get(command, ref)
 
 
+def check_found(
+    command: base.Command, parsed_args: argparse.Namespace, found: Sequence[Any]
+) -> None:
+    """Refuse a choice that no flavor fulfills.
+
+    :param found: what a search has found of flavors, each with its ``flavor``.
+    :raises Failure: the category has no flavor, or none is so large.
+    """
+    if parsed_args.category and not found:
+        choose(command, parsed_args.category)
+    if found and not any(is_chosen(each.flavor, parsed_args) for each in found):
+        raise Failure(_NONE_SO_LARGE)
+
+
 def listed(
     command: base.Command, parsed_args: argparse.Namespace, *, everything: bool = False
 ) -> list[Flavor]:
@@ -137,7 +152,7 @@ def listed(
     found = choose(command, parsed_args.category, zone, everything=everything)
     chosen = [flavor for flavor in found if is_chosen(flavor, parsed_args)]
     if not chosen:
-        raise Failure("No flavor that you may book is that large")
+        raise Failure(_NONE_SO_LARGE)
     return chosen
 
 

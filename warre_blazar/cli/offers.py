@@ -76,8 +76,7 @@ class ListOffers(_ListOfFlavors):
             limit=_ALL,
             **flavor_choice.query(parsed_args),
         )
-        if parsed_args.category and not (found.offers or found.missing):
-            flavor_choice.choose(self, parsed_args.category)
+        flavor_choice.check_found(self, parsed_args, [*found.offers, *found.missing])
         offers = [o for o in found.offers if flavor_choice.is_chosen(o.flavor, parsed_args)]
         self._tell_why(found.missing, parsed_args)
         for offer in found.longest:
@@ -138,8 +137,7 @@ class ListAvailability(_ListOfFlavors):
             count=parsed_args.count,
             **flavor_choice.query(parsed_args),
         )
-        if parsed_args.category and not (found.flavors or found.missing):
-            flavor_choice.choose(self, parsed_args.category)
+        flavor_choice.check_found(self, parsed_args, [*found.flavors, *found.missing])
         self._tell_why(found.missing, parsed_args)
         rows = [
             {

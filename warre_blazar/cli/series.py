@@ -9,6 +9,7 @@ from typing import Any
 from warre_blazar.cli import (
     arguments,
     base,
+    cliff_parsers,
     columns,
     confirmation,
     listing,
@@ -44,7 +45,8 @@ class _AllSeries(base.Command):
             first = f"Nothing was {done}: {len(refused)} of {asked} can't be {done}:"
             return "\n".join([first, *self._lines(refused)])
         field = error.detail.get("field") if isinstance(error, errors.ApiError) else None
-        if field == "rrule":
+        if field == "rrule" and ";" not in parsed_args.rrule:
+            # A shell may have ended the command at the first semicolon.
             return f"{error}. Put the rule in quotes: --rrule 'FREQ=WEEKLY;COUNT=12'"
         return super().advice(error, parsed_args)
 
@@ -329,7 +331,7 @@ class UpdateSeries(_AllSeries, base.OneCommand, base.ChangeCommand, base.ShowCom
         arguments.add_length(parser, "new length of each reservation")
         arguments.add_count(parser, "new number of instances of each reservation", absent=None)
         reservation_options.add_new_labels(parser)
-        return parser
+        return cliff_parsers.with_fixed(parser, ["--flavor", "--start", "--rrule"])
 
     def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
         chosen = {n: getattr(parsed_args, n) for n in reservation_options.LABELS}

@@ -4,14 +4,19 @@ import argparse
 from typing import Any
 
 from warre_blazar.cli import base, keystone_names, listing, project_names
-from warre_blazar.client import Share, lookup
+from warre_blazar.client import Share, errors, lookup
 from warre_blazar.client.types import Document
 from warre_blazar.fields.declaration import columns
 
 
 class _Shares(base.Command):
     noun = argument = "share"
-    nouns, collection, ref = "shares", "shares", "ID of the share"
+    nouns, collection, ref = "shares", "shares", "ID of the share, or the start of the ID"
+
+    def advice(self, error: errors.ClientError, parsed_args: argparse.Namespace) -> str:
+        text = super().advice(error, parsed_args)
+        is_share = isinstance(error, errors.NotFound) and str(error).startswith("There is no share")
+        return f"{text}. {self.name('reservation-share-list')} shows the IDs" if is_share else text
 
 
 def _reservation(command: base.Command, parsed_args: argparse.Namespace) -> Document:

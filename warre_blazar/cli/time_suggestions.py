@@ -40,7 +40,7 @@ _VAGUE = {
 #: Words that are recognized even if they are misspelled.
 _KNOWN = (*_NAMES, *_UNITS, *(f"{unit}s" for unit in _UNITS), *DAYS, *_VAGUE)
 _LENGTH = re.compile(
-    r"(?:in )?((?:\d+(?:\.\d+)? ?[mhdw](?:in|inute|r|our|ay|k|eek)?s?(?: and)? ?)+)( from now)?"
+    r"(?:in |\+)?((?:\d+(?:\.\d+)? ?[mhdw](?:in|inute|r|our|ay|k|eek)?s?(?: and)? ?)+)( from now)?"
 )
 _LENGTHS = re.compile(r"(\d+(?:\.\d+)?) ?([mhdw])")
 #: Words that can be left out.
@@ -113,7 +113,7 @@ def _corrected(word: str) -> str:
 def _lengths(text: str) -> list[str]:
     """Return the time from now that a text names, such as "in 1h30m". Empty if it names none."""
     match = _LENGTH.fullmatch(text)
-    if not match or not (text.startswith("in ") or match[2]):
+    if not match or not (text.startswith(("in ", "+")) or match[2]):
         return []
     parts = _LENGTHS.findall(match[1])
     minutes = sum(float(count) * (60 if unit == "h" else 1) for count, unit in parts)
@@ -131,6 +131,10 @@ def _lengths(text: str) -> list[str]:
 def _days(text: str, today: datetime.date) -> tuple[list[str], str]:
     """Return the days that a text may mean, and the rest of the text. Without a day, it is ""."""
     text = text.replace("day after tomorrow", str(today + datetime.timedelta(days=2)))
+    if text.startswith("next week") and not _DAY.search(text):
+        # Without a day, it may begin on any day. Most people's weeks begin on Monday.
+        monday = today + datetime.timedelta(days=7 - today.weekday())
+        text = text.replace("next week", str(monday))
     found = [*_DAY.finditer(text)]
     if not found and (match := _DIGITS.search(text)):
         dates = _dates_of_digits(match[0])
@@ -164,6 +168,8 @@ def _clocks(text: str) -> tuple[list[str], str]:
     for pattern in (_CLOCK, _HOUR):
         if match := pattern.search(text):
             rest = f"{text[: match.start()]} {text[match.end() :]}"
+            # The hour says more than "evening".
+            rest = " ".join(word for word in rest.split() if word not in _VAGUE)
             return [match[0]] if pattern is _CLOCK else _hours(*match.groups()), rest
     for word in text.split():
         if word in _VAGUE:

@@ -205,6 +205,21 @@ def wait(waits: Any, ref: str) -> str:
     return _sole_id("wait", ref, ids or waiting or [w.id for w in named[-1:]], [])
 
 
+def owned(collection: Any, kind: str, ref: str) -> str:
+    """Return the id of an object of a collection that can be listed as a whole.
+
+    :param kind: what one of the objects is called.
+    :param ref: the id, the start of the id, or the name if the objects have names.
+    :raises errors.NotFound: no object matches.
+    :raises errors.Ambiguous: several objects match.
+    """
+    if is_id(ref):
+        return ref
+    own = collection.list()
+    ids = [each.id for each in own if _is_start_of_id(ref, each.id)]
+    return _sole_id(kind, ref, ids or [e.id for e in own if getattr(e, "name", None) == ref], [])
+
+
 def _is_start_of_id(ref: str, object_id: str) -> bool:
     return bool(_ID_PREFIX.fullmatch(ref)) and object_id.startswith(ref.lower())
 

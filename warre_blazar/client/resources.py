@@ -351,15 +351,22 @@ class Refusals(Paged[Refusal]):
 class Calendars(Owned[CalendarAddress]):
     """The addresses that the user has made for the project's calendar, at most one for a project.
 
+    ``ref`` is an address's id, the start of its id, or its name.
+
     ``list`` filters by ``all_projects``, for operators. ``create`` takes a ``name``.
     """
 
     noun, kind = "calendars", CalendarAddress
     filters = parameters("all_projects")
 
+    def _id(self, ref: str) -> str:
+        return lookup.owned(self, "calendar", ref)
+
 
 class Shares(Owned[Share]):
     """The rights of projects to boot servers on the places of others' reservations.
+
+    ``ref`` is a share's id, or the start of its id.
 
     ``list`` returns those that the user's project gives or has. It filters by ``reservation_id``,
     and for operators by ``all_projects``. ``create`` takes ``reservation_id`` and ``project_id``.
@@ -367,6 +374,9 @@ class Shares(Owned[Share]):
 
     noun, kind = "shares", Share
     filters = parameters("all_projects", "reservation_id")
+
+    def _id(self, ref: str) -> str:
+        return lookup.owned(self, "share", ref)
 
 
 class Audits(Collection):

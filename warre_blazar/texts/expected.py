@@ -228,7 +228,8 @@ RULE_NO_PART = _field(
     "another series for further days",
 )
 RULE_OTHER_START = _field(
-    "rule_other_start", "expected the DTSTART {start}, which is the start, or no DTSTART"
+    "rule_other_start",
+    "expected the DTSTART {start} in the time zone {timezone}, which is the start, or no DTSTART",
 )
 RULE_EXDATE = _field(
     "rule_exdate", "expected dates such as 20261224, or times such as 20261224T090000"
@@ -241,7 +242,9 @@ RULE_NO_START = _field("rule_no_start", "expected a rule that takes place")
 RULE_YEAR = _field("rule_year", "expected a time before the year 9000")
 MORE_OCCURRENCES = _field("more_occurrences", "expected at most {most:number} occurrences in all")
 MISSING_OCCURRENCES = _field(
-    "missing_occurrences", "expected a series of which something is missing that hasn't begun"
+    "missing_occurrences",
+    "expected a series of which something is missing; of this one, nothing is missing that hasn't"
+    " begun",
 )
 LEFT_OCCURRENCES = _field("left_occurrences", "expected occurrences that the rule still has")
 

@@ -9,7 +9,7 @@ from tests.unit.cli.fake_api import Api, listing
 from warre_blazar.cli import calendar_addresses
 
 _CALENDAR = {
-    "id": "7",
+    "id": "77777777-7777-4777-8777-777777777777",
     "name": "GPUs",
     "url": "https://reservation.example.org/v2/calendar-files/x.y.ics",
     "project_id": "project-1",
@@ -24,16 +24,17 @@ def test_address_is_made_shown_listed_and_withdrawn(
     api.answers |= {
         "POST /v2/calendars": Answer(201, _CALENDAR),
         "GET /v2/calendars": listing(_CALENDAR),
-        "GET /v2/calendars/7": Answer(200, _CALENDAR),
-        "DELETE /v2/calendars/7": Answer(204),
+        "GET /v2/calendars/77777777-7777-4777-8777-777777777777": Answer(200, _CALENDAR),
+        "DELETE /v2/calendars/77777777-7777-4777-8777-777777777777": Answer(204),
     }
     assert run_json(calendar_addresses.CreateCalendar, "GPUs") == _CALENDAR
     assert api.seen[-1].body == {"name": "GPUs"}
-    assert run_json(calendar_addresses.ShowCalendarAddress, "7") == _CALENDAR
+    assert run_json(calendar_addresses.ShowCalendarAddress, "7777") == _CALENDAR
     (row,) = run_json(calendar_addresses.ListCalendars)
     assert (row["name"], row["url"]) == ("GPUs", _CALENDAR["url"])
-    assert "would delete calendar 7" in run(calendar_addresses.DeleteCalendar, "7", "--dry-run")
-    assert "Deleted calendar: 7" in run(calendar_addresses.DeleteCalendar, "7")
+    would = run(calendar_addresses.DeleteCalendar, "GPUs", "--dry-run")
+    assert f"would delete calendar {_CALENDAR['id']}" in would
+    assert "Deleted calendar: GPUs" in run(calendar_addresses.DeleteCalendar, "GPUs")
 
 
 def test_dry_run_makes_no_address(api: Api, run: Run) -> None:

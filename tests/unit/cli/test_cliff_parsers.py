@@ -16,6 +16,8 @@ from warre_blazar.cli import (
     quotas,
     reservation_list,
     reservations,
+    series,
+    shares,
     usage,
     waits,
 )
@@ -36,6 +38,12 @@ from warre_blazar.cli.failure import Failure
         (waits.CreateWait, ["--bogus"], "Unrecognized arguments: --bogus"),
         (offers.ListAvailability, ["--hours", "3"], "reservation offers finds times of a length"),
         (reservations.UpdateReservation, ["--flavor", "f"], "flavor can't be changed"),
+        (series.UpdateSeries, ["--start", "15:00"], "start can't be changed, so make another one"),
+        (
+            reservation_list.ListReservations,
+            ["--series", "x"],
+            "series show lists those",
+        ),
         (flavors.UpdateFlavor, ["--vcpu", "4"], "vcpu can't be changed"),
         (flavors.UpdateFlavor, ["--memory=4G"], "memory can't be changed"),
         (flavors.UpdateFlavor, ["--slot", "4"], "is --slots meant?"),
@@ -59,6 +67,13 @@ def test_other_spelling_of_a_required_option_is_named(capsys: pytest.CaptureFixt
     with pytest.raises(SystemExit):
         parser.parse_args(["gpu", "--vcpu", "4", "--memory", "2G"])
     assert "are required: --slots" in capsys.readouterr().err
+
+
+def test_name_of_an_argument_is_no_start_of_an_option(capsys: pytest.CaptureFixture[str]) -> None:
+    parser = shares.CreateShare(SimpleNamespace(client_manager=None), None).get_parser("it")
+    with pytest.raises(SystemExit):
+        parser.parse_args(["week", "--project", "beta"])
+    assert "write the PROJECT without --project" in capsys.readouterr().err
 
 
 def test_refusal_names_the_help_that_helps(capsys: pytest.CaptureFixture[str]) -> None:
@@ -116,7 +131,10 @@ def test_both_names_of_a_range_work(
 @pytest.mark.parametrize(
     "command", [booking.CreateReservation, offers.ListOffers, flavors.ListFreeSlots]
 )
-@pytest.mark.parametrize("words", [["--days", "3"], ["--length", "3d"], ["--hours", "72"]])
+@pytest.mark.parametrize(
+    "words",
+    [["--days", "3"], ["--length", "3d"], ["--length", "3 days"], ["--hours", "72"]],
+)
 def test_lengths_are_given_in_the_same_ways(command: type[base.Command], words: list[str]) -> None:
     parser = command(SimpleNamespace(client_manager=None), None).get_parser("it")
     assert parser.parse_args(words).hours.total_seconds() == 72 * 3600

@@ -77,6 +77,12 @@ def test_unknown_category_names_the_known_ones(
         run(command, *words, "--category", "gpus")
 
 
+def test_size_that_no_flavor_has_is_refused(api: Api, run: Run) -> None:
+    api.answers["GET /v2/offers"] = found(offer(1))
+    with pytest.raises(Failure, match=r"^No flavor that you may book is that large$"):
+        run(offers.ListOffers, "--memory", "64T")
+
+
 def test_longest_booking_of_each_flavor_is_told(
     api: Api, run: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:

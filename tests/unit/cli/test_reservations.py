@@ -1145,6 +1145,19 @@ def test_create_books_without_a_zone_that_the_server_does_not_know(api: Api, run
 _OTHER = "22222222-9999-4999-8999-999999999999"
 
 
+def test_name_of_a_whole_series_leads_to_the_series(api: Api, run: Run) -> None:
+    lessons = (reservation(name="ml", series_id="s-1"), reservation(id=_OTHER, name="ml"))
+    api.answers["GET /v2/reservations"] = listing(*lessons)
+    with pytest.raises(BlazarClientException, match="could be several") as raised:
+        run(reservations.UpdateReservation, "ml", "--count", "3")
+    assert "series" not in str(raised.value)
+    api.answers["GET /v2/reservations"] = listing(
+        *({**each, "series_id": "s-1"} for each in lessons)
+    )
+    with pytest.raises(BlazarClientException, match=r"or the whole series: .*show s-1"):
+        run(reservations.UpdateReservation, "ml", "--count", "3")
+
+
 def test_delete_several(api: Api, run: Run) -> None:
     both = (reservation(name="box"), reservation(id=_OTHER))
     api.answers["GET /v2/reservations"] = listing(*both)

@@ -324,6 +324,10 @@ def test_rule_without_an_end_is_refused_with_quotes_that_keep_the_end(
             str(refused.value) == f"{text}. Put the rule in quotes: --rrule 'FREQ=WEEKLY;COUNT=12'"
         )
     assert [r.query for r in api.seen if r.body] == [{"dry_run": "true"}, {}, {"dry_run": "true"}]
+    # A rule with a semicolon has come whole.
+    words = ["FREQ=WEEKLY;BYDAY=MO" if word.startswith("FREQ") else word for word in words]
+    with pytest.raises(Failure, match=f"^{text}$"):
+        run(series.CreateSeries, *words, "--dry-run")
 
 
 def test_question_says_how_many_reservations_there_are_and_when_the_last_one_starts(

@@ -87,7 +87,8 @@ def _other(
     if name == "EXDATE":
         return found
     if found not in ([f"{start:%Y-%m-%d}"], [start.isoformat(timespec="minutes")]):
-        raise refused(texts.expected.RULE_OTHER_START(start=f"{start:%Y-%m-%d %H:%M}"))
+        at = f"{start:%Y-%m-%d %H:%M}"
+        raise refused(texts.expected.RULE_OTHER_START(start=at, timezone=timezone))
     return ()
 
 
