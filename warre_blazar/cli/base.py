@@ -219,6 +219,7 @@ class Command(BlazarCommand):
 
     def advice(self, error: errors.ClientError, parsed_args: argparse.Namespace) -> str:
         """Return the text that is shown for an error: what is wrong, and what to do."""
+        project = getattr(parsed_args, "project", None)
         if isinstance(error, errors.Ambiguous) and error.things:
             first = str(error).partition("\n")[0]
             series = {getattr(thing, "series_id", None) for thing in error.things}
@@ -229,15 +230,19 @@ class Command(BlazarCommand):
         if isinstance(error, errors.NotFound) and error.code in ("", "flavor_not_found"):
             said = error.detail.get("flavor") if error.code else None
             if ref := getattr(parsed_args, "flavor", None) or said:
-                return self.unknown_flavor(ref)
-        project = getattr(parsed_args, "project", None)
+                return self.unknown_flavor(ref, project)
         return error_advice.ambiguous(error) or error_advice.text(error, self.app, project)
 
-    def unknown_flavor(self, ref: str) -> str:
-        """Return the text for a flavor that doesn't exist, with flavors of similar names."""
+    def unknown_flavor(self, ref: str, project: str | None = None) -> str:
+        """Return the text for a flavor that doesn't exist, with flavors of similar names.
+
+        :param project: the project for which the user works, if it isn't the user's own.
+        """
         names = [flavor.name for flavor in self.v2.flavors.visible()]
         if ref in names:  # An operator sees private flavors of other projects.
-            return f"Your project has no access to the flavor {ref!r}. An operator can grant it"
+            whose = f"Project {project}" if project else "Your project"
+            grant = f"{self.name('flavor-access-grant')} {ref} {project or 'PROJECT'}"
+            return f"{whose} has no access to the flavor {ref!r}. {grant} gives it"
         similar = lookup.similar(ref, names)
         hint = f"Did you mean {', '.join(similar)}?" if similar else ""
         hint = hint or f"See {self.name('flavor-list')} for all"

@@ -96,6 +96,8 @@ _SYNONYMS = {
     "--minutes": "--length",
     "--slot-count": "--slots",
     "--ram": "--memory",
+    "--no-start-date": "--no-start",
+    "--no-end-date": "--no-end",
 }
 
 

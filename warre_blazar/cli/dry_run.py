@@ -64,7 +64,7 @@ def plan(changed: Changed, zone: datetime.tzinfo) -> str:
     period = time_display.period(changed.start, changed.end, zone, present)
     if count == before.instance_count:
         return f"{phrase(before)}, {period}"
-    slots = f"{wording.slots(count)} (now {before.instance_count})"
+    slots = f"{wording.slots(count)} (before: {before.instance_count})"
     more = count - before.instance_count
     difference = f"{wording.slots(abs(more))} {'more' if more > 0 else 'fewer'}"
     return f"reservation {before.id}, {slots} of {before.flavor.name}, {period}, {difference}"

@@ -135,7 +135,8 @@ def check_found(
     """
     if parsed_args.category and not found:
         choose(command, parsed_args.category)
-    if found and not any(is_chosen(each.flavor, parsed_args) for each in found):
+    by_size = any(getattr(parsed_args, name) for name in _SIZES)
+    if by_size and found and not any(is_chosen(each.flavor, parsed_args) for each in found):
         raise Failure(_NONE_SO_LARGE)
 
 

@@ -82,7 +82,7 @@ def period(
     moments = (
         plain(new, where)
         # Python takes times in two zones for different if clocks show one of them twice.
-        + ("" if new.astimezone(datetime.UTC) == old else f" (now {brief(old, where)})")
+        + ("" if new.astimezone(datetime.UTC) == old else f" (before: {brief(old, where)})")
         for new, old in zip((start, end), before, strict=True)
     )
     return f"{' to '.join(moments)}, {length(lasting)}{_difference(lasting, start, before)}"

@@ -47,6 +47,7 @@ from warre_blazar.cli.failure import Failure
         (flavors.UpdateFlavor, ["--vcpu", "4"], "vcpu can't be changed"),
         (flavors.UpdateFlavor, ["--memory=4G"], "memory can't be changed"),
         (flavors.UpdateFlavor, ["--slot", "4"], "is --slots meant?"),
+        (flavors.UpdateFlavor, ["--no-end-date"], "is --no-end meant?"),
     ],
 )
 def test_unrecognized(command: type[base.Command], words: list[str], said: str) -> None:

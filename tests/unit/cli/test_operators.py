@@ -262,7 +262,7 @@ def test_dry_run_of_a_window_names_only_what_changes(api: Api, run: Run) -> None
     }
     given = (WINDOW["id"], "--end", "2026-12-22T00:00Z", "--dry-run")
     said = run(maintenance_windows.UpdateWindow, *given)
-    assert "to Tue 2026-12-22 00:00 UTC (now 2026-12-21 00:00 UTC), 48 hours instead of" in said
+    assert "to Tue 2026-12-22 00:00 UTC (before: 2026-12-21 00:00 UTC), 48 hours instead of" in said
     said = run(maintenance_windows.UpdateWindow, *given, "--flavor", "gpu.large", "--host", "cmp1")
     assert said.endswith("24 hours longer, flavors gpu.large, hosts cmp1\n")
 

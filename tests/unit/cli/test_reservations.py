@@ -584,7 +584,7 @@ def test_start_that_clocks_show_twice_is_not_shown_as_changed(api: Api, run: Run
     api.answers[f"PATCH {path}"] = foreseen()
     given = ("--hours", "8", "--timezone", "Europe/Berlin", "--dry-run")
     said = run(reservations.UpdateReservation, RESERVATION.id, *given)
-    assert said.count("(now 2027-10-31 07:00 +01:00)") == said.count("(now ") == 1
+    assert said.count("(before: 2027-10-31 07:00 +01:00)") == said.count("(before: ") == 1
 
 
 @pytest.mark.usefixtures("saturday")
@@ -707,11 +707,11 @@ def test_start_that_was_not_typed_is_confirmed_on_a_terminal(
 @pytest.mark.parametrize(
     ("change", "shown"),
     [
-        (["--hours", "24"], "to Wed 2026-12-02 09:00 UTC (now 2026-12-01 11:00 UTC), 24 hours"),
-        (["--days", "1"], "to Wed 2026-12-02 09:00 UTC (now 2026-12-01 11:00 UTC), 24 hours"),
-        (["--count", "1"], "1 slot (now 2) of gpu.large"),
-        (["--longest"], "to Wed 2026-12-02 09:00 UTC (now 2026-12-01 11:00 UTC), 24 hours"),
-        (["--end", "2026-12-01T12:00Z", "--count", "1"], "1 slot (now 2) of gpu.large"),
+        (["--hours", "24"], "to Wed 2026-12-02 09:00 UTC (before: 2026-12-01 11:00 UTC), 24 hours"),
+        (["--days", "1"], "to Wed 2026-12-02 09:00 UTC (before: 2026-12-01 11:00 UTC), 24 hours"),
+        (["--count", "1"], "1 slot (before: 2) of gpu.large"),
+        (["--longest"], "to Wed 2026-12-02 09:00 UTC (before: 2026-12-01 11:00 UTC), 24 hours"),
+        (["--end", "2026-12-01T12:00Z", "--count", "1"], "1 slot (before: 2) of gpu.large"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
@@ -1595,7 +1595,7 @@ def test_dry_run_of_update_shows_the_change(api: Api, run: Run) -> None:
     said = run(update, RESERVATION.id, "--hours", "1.5", "--dry-run")
     assert "would change reservation" in said
     assert said.endswith("2 hours: 30 minutes shorter\n")
-    assert "10:30 UTC (now 2026-12-01 11:00 UTC), 1 hour 30 minutes instead of" in said
+    assert "10:30 UTC (before: 2026-12-01 11:00 UTC), 1 hour 30 minutes instead of" in said
     assert (api.seen[-1].query, api.seen[-1].body) == (
         {"dry_run": "true"},
         {"end": "2026-12-01T10:30:00+00:00"},
@@ -1607,11 +1607,11 @@ def test_dry_run_of_update_shows_the_change(api: Api, run: Run) -> None:
 @pytest.mark.parametrize(
     ("arguments", "body", "said"),
     [
-        (["--count", "3"], {"instance_count": 3}, "3 slots .now 2. of gpu.large, Tue"),
+        (["--count", "3"], {"instance_count": 3}, "3 slots .before: 2. of gpu.large, Tue"),
         (
             ["--start", "2026-12-02T09:00Z"],
             {"start": "2026-12-02T09:00:00+00:00", "end": "2026-12-02T11:00:00+00:00"},
-            "Wed 2026-12-02 09:00 UTC .now 2026-12-01 09:00 UTC. to Wed .* 2 hours",
+            "Wed 2026-12-02 09:00 UTC .before: 2026-12-01 09:00 UTC. to Wed .* 2 hours",
         ),
         (["--note", "mine"], {"note": "mine"}, "would change reservation"),
     ],
@@ -1671,7 +1671,7 @@ def test_inexact_new_end_is_confirmed(
     with pytest.raises(BlazarClientException, match=kept):
         run(reservations.UpdateReservation, RESERVATION.id, "--end", "2026-12-01 12:00")
     told = capsys.readouterr().err
-    assert "to Tue 2026-12-01 12:00 UTC (now 2026-12-01 11:00 UTC), 3 hours" in told
+    assert "to Tue 2026-12-01 12:00 UTC (before: 2026-12-01 11:00 UTC), 3 hours" in told
     assert [r.method for r in api.seen] == ["GET"]
 
 
