@@ -143,6 +143,25 @@ def test_zone_of_the_computer_is_one_click_away(
 
 
 @pytest.mark.parametrize(
+    ("chosen", "then"), [("UTC", "Australia/Melbourne"), ("Asia/Tokyo", "Asia/Tokyo")]
+)
+def test_start_of_a_series_follows_the_zone_unless_another_was_chosen(
+    chosen: str, then: str, member: Visitor, browser: Browser, context: BrowserContext, page: Page
+) -> None:
+    page.goto(FIND)
+    here = page.url.split("/project")[0]
+    abroad = browser.new_context(base_url=here, timezone_id="Australia/Melbourne")
+    visit = abroad.new_page()
+    visit.goto("/project/reservation_series/create/?timezone=UTC")
+    zone = visit.get_by_label("Time zone of the start")
+    zone.select_option(chosen)
+    visit.get_by_role("button", name="Australia/Melbourne").click()
+    expect(visit.get_by_text("Times are in the zone Australia/Melbourne.")).to_be_visible()
+    expect(zone).to_have_value(then)
+    abroad.close()
+
+
+@pytest.mark.parametrize(
     ("zone", "back", "where", "is_set"),
     [
         ("Asia/Tokyo", f"{FIND}?days=30", f"{FIND}?days=30", True),

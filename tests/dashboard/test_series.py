@@ -6,6 +6,7 @@ import urllib.parse
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from tests.dashboard.conftest import Visitor, filled
 from tests.fakes.service import Answer, Request
@@ -157,6 +158,13 @@ def test_check_shows_each_reservation_and_why_not(member: Visitor, api: Api) -> 
 def test_typing_gets_the_answer_alone(member: Visitor) -> None:
     text = member.sends(f"{SERIES}create/", values(), 200, **AJAX).content.decode()
     assert "This can be done" in text and "<html" not in text
+
+
+def test_answer_to_a_script_is_in_the_zone_of_the_user(member: Visitor) -> None:
+    member.browser.cookies["django_timezone"] = "Asia/Tokyo"
+    timezone.activate("America/Lima")  # An earlier request of the same thread.
+    text = member.sends(f"{SERIES}create/", values(), 200, **AJAX).content.decode()
+    assert "<td>Tue 2026-12-01 18:00</td>" in text
 
 
 def test_series_is_booked_at_local_times(member: Visitor, api: Api) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 from django import http, shortcuts, urls
 from django.contrib import messages
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views import generic
 from horizon import exceptions
@@ -54,6 +55,8 @@ class PageView(generic.TemplateView):
 
     def dispatch(self, request: Any, *args: Any, **kwargs: Any) -> Any:
         self.request = request
+        # Horizon leaves scripts' requests in the zone of another request of the same thread.
+        timezone.activate(self.zone)
         if not self.may(self.rule):
             raise exceptions.NotAuthorized
         try:

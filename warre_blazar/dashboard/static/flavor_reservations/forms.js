@@ -129,6 +129,11 @@
   document.querySelectorAll("#zone-form").forEach(function (form) {
     form.addEventListener("submit", function () {
       var address = withTyped(window.location.href);
+      // The zone of a series' start is that of the page, unless another one was chosen.
+      var shown = document.querySelector("[data-zone]").dataset.zone;
+      if (address.searchParams.get("timezone") === shown) {
+        address.searchParams.delete("timezone");
+      }
       form.elements.next.value = address.pathname + address.search;
     });
   });
