@@ -7,6 +7,7 @@ import argparse
 import inspect
 import json
 import pathlib
+import re
 import sys
 from collections.abc import Iterable, Iterator
 from types import SimpleNamespace
@@ -154,7 +155,11 @@ def _manage() -> Iterator[str]:
 
 def _options() -> Iterator[str]:
     for group, options in conf.list_opts():
-        yield from (f"option [{group}] {each.name} is {each.type}" for each in options)
+        for each in options:
+            # A release may widen the bounds of a number.
+            yield f"option [{group}] {each.name} is {re.sub(r'[(].*[)]', '', str(each.type))}"
+            words = getattr(getattr(each.type, "item_type", each.type), "choices", None) or ()
+            yield from (f"option [{group}] {each.name} may be {word}" for word in words)
 
 
 def _policies() -> Iterator[str]:

@@ -43,6 +43,7 @@ def test_recorded_lines_are_sorted_so_that_a_change_is_seen():
         "command openstack reservation create takes --count, a value",
         "command warre-blazar-manage db upgrade takes argument revision, ?",
         "option [warre] emit_notifications is Boolean",
+        "option [warre] nova_aggregate_rules may be isolation",
         "policy warre:flavor:create",
         "metric openstack_blazar_hosts has label state",
         "notification reservation.lease_id is string",
