@@ -52,6 +52,9 @@ def _tables() -> None:
     if before == newest:
         print(f"Tables: at the newest revision {newest}")
         return
+    if before is not None and migration.fits(before):
+        print(f"Tables: at revision {before}, which fits this version's revision {newest}")
+        return
     migration.upgrade(url)
     print(f"Tables: {f'upgraded from {before} to' if before else 'made at'} revision {newest}")
 

@@ -102,14 +102,12 @@ class Checks(upgradecheck.UpgradeCommands):
         if not url:
             return Result(_FAILURE, "[database] connection is not set.")
         revision = migration.revision_of(url)
-        if revision != migration.head():
-            return Result(
-                _FAILURE,
-                f"The tables are at revision {revision}, not {migration.head()}: run "
-                "warre-blazar-manage db upgrade."
-                if revision
-                else "The tables are missing: run warre-blazar-manage setup.",
-            )
+        if revision is None:
+            return Result(_FAILURE, "The tables are missing: run warre-blazar-manage setup.")
+        try:
+            migration.check(url)
+        except migration.MigrationError as error:
+            return Result(_FAILURE, f"{error}.")
         return Result(_SUCCESS)
 
     @_failing_safely

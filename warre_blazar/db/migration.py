@@ -76,6 +76,10 @@ LOG = logging.getLogger(__name__)
 VERSION_TABLE = "warre_alembic_version"
 
 
+#: The directory of the migrations.
+MIGRATIONS = pathlib.Path(__file__).parent / "migrations"
+
+
 class MigrationError(Exception):
     """A migration isn't possible. The text says why, and what to do."""
 
@@ -84,7 +88,7 @@ def _config(url: str) -> alembic.config.Config:
     # Without this argument, alembic would print to the object that was sys.stdout when alembic was
     # imported.
     config = alembic.config.Config(stdout=sys.stdout)
-    config.set_main_option("script_location", str(pathlib.Path(__file__).parent / "migrations"))
+    config.set_main_option("script_location", str(MIGRATIONS))
     config.attributes["url"] = url
     return config
 
@@ -97,27 +101,37 @@ def _run(url: str, command: str, *args: object, **kwargs: object) -> None:
 
 
 def upgrade(url: str, revision: str = "head") -> None:
-    """Upgrade the database to a revision.
+    """Upgrade the database to a revision. If a newer version has made tables that fit, do nothing.
 
     :raises MigrationError: the revision is unknown, or Blazar's tables don't exist yet.
     """
+    found = revision_of(url)
+    if revision == "head" and found is not None and fits(found):
+        return
+    _check_known(found)
     _run(url, "upgrade", revision)
 
 
 def check_unused(url: str, revision: str) -> None:
     """Check that managers don't need the tables any more that a downgrade drops.
 
+    Within a series, a downgrade drops none that an older version needs.
+
     :raises MigrationError: reservations, waits or series would be left, or the revision is unknown.
     """
-    script = alembic.script.ScriptDirectory.from_config(_config(""))
     with _connected(url) as connection:
         present = _revision(connection)
         if present is None:
             return
+        _check_known(present)
         try:
-            list(script.iterate_revisions(present, revision, select_for_downgrade=True))
+            undone = list(
+                _scripts().iterate_revisions(present, revision, select_for_downgrade=True)
+            )
         except alembic.script.revision.RevisionError as error:
             raise MigrationError(str(error)) from error
+        if all(_series(str(script.down_revision)) == _series(script.revision) for script in undone):
+            return
         left = unfinished(connection)
     if left:
         raise MigrationError(
@@ -135,6 +149,7 @@ def downgrade(url: str, revision: str) -> None:
 
     :raises MigrationError: the revision is unknown.
     """
+    _check_known(revision_of(url))
     _run(url, "downgrade", revision)
     with _connected(url) as connection:
         if _revision(connection) is None:
@@ -143,8 +158,10 @@ def downgrade(url: str, revision: str) -> None:
 
 
 def current(url: str) -> None:
-    """Print the revision of the database."""
-    _run(url, "current", verbose=False)
+    """Print the revision of the database, if it has this package's tables."""
+    found = revision_of(url)
+    if found is not None:
+        print(f"{found} (head)" if found == head() else found)
 
 
 def history(url: str) -> None:
@@ -154,9 +171,39 @@ def history(url: str) -> None:
 
 def head() -> str:
     """The newest revision in this package."""
-    newest = alembic.script.ScriptDirectory.from_config(_config("")).get_current_head()
+    newest = _scripts().get_current_head()
     assert newest is not None  # this package has at least one revision
     return newest
+
+
+def fits(revision: str) -> bool:
+    """Whether this version works with tables at a revision.
+
+    The first two digits of a revision are its series. Within a series, a revision only adds tables
+    and columns that older versions can ignore. So tables at a newer revision of the series fit.
+    """
+    newest = head()
+    return _series(revision) == _series(newest) and revision >= newest
+
+
+def _series(revision: str) -> str:
+    return revision[:2]
+
+
+def _scripts() -> alembic.script.ScriptDirectory:
+    return alembic.script.ScriptDirectory.from_config(_config(""))
+
+
+def _check_known(revision: str | None) -> None:
+    """Check that this version has the migration that led to a revision.
+
+    :raises MigrationError:
+    """
+    if revision not in (None, *(script.revision for script in _scripts().walk_revisions())):
+        raise MigrationError(
+            f"The tables are at revision {revision}, which this version of warre-blazar doesn't "
+            "know. Run this command with the version that has upgraded the tables"
+        )
 
 
 def revision_of(url: str) -> str | None:
@@ -190,25 +237,28 @@ def _missing(connection: sa.Connection) -> set[str]:
 
 
 def check(url: str) -> None:
-    """Check that the tables, if there are any, are those of this release.
+    """Check that the tables, if there are any, fit this version.
 
-    A process of an older release would ignore columns of a newer one. For example, it would book
-    hosts that an operator drains. A process of a newer release would fail at each booking. If the
-    revision can't be read, this is only logged.
+    A version of an older series would ignore what it has to heed. For example, it would book hosts
+    that an operator drains. On older tables, each booking would fail. If the revision can't be
+    read, this is only logged.
 
-    :raises MigrationError: the tables are those of another release.
+    :raises MigrationError: the tables don't fit.
     """
     try:
         found = revision_of(url)
     except sa.exc.SQLAlchemyError as error:
         LOG.warning("The revision of the tables can't be read: %s", error)
         return
-    if found not in (None, head()):
-        raise MigrationError(
-            f"The tables of warre-blazar are at revision {found}, and this release needs {head()}. "
-            "Stop Blazar, install the same release everywhere, and run warre-blazar-manage db "
-            "upgrade"
-        )
+    if found is None or fits(found):
+        return
+    told = f"The tables of warre-blazar are at revision {found}, and this version needs {head()}. "
+    if found < head():
+        raise MigrationError(f"{told}Run warre-blazar-manage db upgrade, and start this again")
+    raise MigrationError(
+        f"{told}Install the version that has upgraded the tables, or run warre-blazar-manage db "
+        f"downgrade {head()} with that version while all of Blazar is stopped"
+    )
 
 
 def require(url: str) -> None:

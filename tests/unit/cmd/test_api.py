@@ -161,10 +161,10 @@ def test_server_without_the_plugin_stops_with_a_message(tmp_path: pathlib.Path):
 def test_tables_of_another_release_stop_the_server_with_a_message(tmp_path: pathlib.Path):
     with contextlib.closing(sqlite3.connect(tmp_path / "blazar.sqlite")) as db:
         db.execute("CREATE TABLE warre_alembic_version (version_num VARCHAR(32))")
-        db.execute("INSERT INTO warre_alembic_version VALUES ('0018')")
+        db.execute("INSERT INTO warre_alembic_version VALUES ('0118')")
         db.commit()
     process = start(tmp_path, free_port())
     assert process.wait(timeout=60) == 1
     said = (tmp_path / "log").read_text()
-    assert "at revision 0018, and this release needs" in said
+    assert "at revision 0118, and this version needs" in said
     assert "Traceback" not in said
