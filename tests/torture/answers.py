@@ -50,12 +50,16 @@ class Answers:
         self.errors: dict[str, Counter[str]] = defaultdict(Counter)
         #: Answers that nobody may get whatever is away: by key, as sentences.
         self.wrong: dict[str, str] = {}
+        #: Errors of the server that don't say when to try again.
+        self.helpless: Counter[str] = Counter()
 
     def add(self, kind: str, way: str, answer: Answer, began: float) -> None:
         """An operation of some kind, begun some time ago, is answered."""
         name = f"{answer.status or 'none'} {answer.code}".strip()
         with self._lock:
             self.by_operation[kind, way][name] += 1
+            if answer.status >= 500 and (answer.status != 503 or answer.retry_after is None):
+                self.helpless[f"{way}: {name}"] += 1
             if answer.status >= 500 or answer.status == 0:
                 away = self._absences.during(began, time.time())
                 cause = ", ".join(sorted({str(each) for each in away})) or "nothing was away"

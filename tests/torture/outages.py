@@ -106,6 +106,10 @@ class Outages:
         """Begin."""
         self._thread.start()
 
+    def last(self, seconds: float, over: threading.Event) -> None:
+        """Return after some time, or when it is over."""
+        over.wait(seconds)
+
     def stop(self) -> None:
         """Take nothing more away; returns when all is back."""
         self._over.set()

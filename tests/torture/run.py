@@ -5,7 +5,8 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable
-from typing import Any
+from pathlib import Path
+from typing import Any, Protocol
 
 import pymysql
 
@@ -35,17 +36,38 @@ _EXACT = "exact."
 Differences = dict[tuple[str, str], str]
 
 
+class Disturbance(Protocol):
+    """What is done to the services while users go on, in a thread, as Outages do it."""
+
+    failure: BaseException | None
+
+    def start(self) -> None: ...
+    def last(self, seconds: float, over: threading.Event) -> None: ...
+    def stop(self) -> None: ...
+
+
 class Run:
     """One run on a dev cloud."""
 
     def __init__(
-        self, its_layout: Layout, services: Services, absences: Absences, seed: int
+        self,
+        its_layout: Layout,
+        services: Services,
+        absences: Absences,
+        seed: int,
+        disturbance: Callable[[Services, Absences, int], Disturbance] = Outages,
+        programs: Callable[[], Path] | None = None,
     ) -> None:
+        """
+        :param programs: the directory of the programs of the version that is installed now.
+            Default: that of the cloud's environment.
+        """
         self._layout, self._services, self._absences = its_layout, services, absences
-        self._seed = seed
+        self._seed, self._disturbance = seed, disturbance
+        self._programs = programs or (lambda: its_layout.venv / "bin")
         self._password = str(its_layout.login("admin")["password"])
         self._ledger = Ledger()
-        self._answers = Answers(absences)
+        self.answers = Answers(absences)
         self._reader = Reader(devcloud.database_url())
 
     def run(self, seconds: float, over: threading.Event, *, keep: bool = False) -> Report:
@@ -57,13 +79,13 @@ class Run:
             known_before = self._held()
             differences_before = set(self._audit()[1])
             began = time.time()
-            outages = Outages(self._services, self._absences, self._seed)
+            outages = self._disturbance(self._services, self._absences, self._seed)
             people = self._users(prepared)
             failures: list[str] = []
             try:
                 for part in (watch, outages, *people):
                     part.start()
-                over.wait(seconds)
+                outages.last(seconds, over)
             finally:
                 lasted = time.time() - began
                 failures += self._end(outages, people, over)
@@ -74,12 +96,12 @@ class Run:
         return Report(
             seed=self._seed,
             seconds=lasted,
-            operations=self._answers.by_operation,
-            errors=self._answers.errors,
+            operations=self.answers.by_operation,
+            errors=self.answers.errors,
             absences=self._absences.all(),
             looks=watch.looks,
             checked=judge.checked,
-            violations=[*judge.violations.values(), *self._answers.wrong.values()],
+            violations=[*judge.violations.values(), *self.answers.wrong.values()],
             audit=audit,
             end=end,
             failures=failures,
@@ -100,13 +122,15 @@ class Run:
                 place,
                 Http(self._layout.auth_url, person.name, person.project, self._password),
                 self._ledger,
-                self._answers,
+                self.answers,
                 choices.of_user(self._seed, person.number, stock=stock),
             )
             for person in prepared.people
         ]
 
-    def _end(self, outages: Outages, people: list[users.User], over: threading.Event) -> list[str]:
+    def _end(
+        self, outages: Disturbance, people: list[users.User], over: threading.Event
+    ) -> list[str]:
         """End users and outages; what of them failed. All services are up then."""
         failures = []
         for user in people:
@@ -165,16 +189,21 @@ class Run:
         trusts = [text for (kind, _), text in self._audit()[1].items() if kind == _TRUSTS]
         lines += [f"{text.partition(':')[0]} (Blazar's: deleted by --fix --yes)" for text in trusts]
         self._audit("--fix", "--yes")
-        status, found = self._audit()
-        lines.append(f"audit: status {status}, {len(found)} differences")
-        left = {key: text for key, text in found.items() if key not in differences_before}
-        wrong += [f"audit after --fix --yes: {kind}: {text}" for (kind, _), text in left.items()]
+
+        def unfixed() -> Differences:
+            status, found = self._audit()
+            lines[-1] = f"audit: status {status}, {len(found)} differences"
+            return {key: text for key, text in found.items() if key not in differences_before}
+
+        lines.append("")
+        still = _waited(unfixed, 60.0, over)
+        wrong += [f"audit after --fix --yes: {kind}: {text}" for (kind, _), text in still.items()]
         return lines, wrong
 
     def _audit(self, *words: str) -> tuple[int, Differences]:
         """The exit status of an audit, and its differences by kind and subject."""
         config = self._layout.etc("blazar", "blazar.conf")
-        program = self._layout.program("warre-blazar-manage")
+        program = self._programs() / "warre-blazar-manage"
         command = [str(program), "--config-file", str(config), "audit", "--json", *words]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if not done.stdout:

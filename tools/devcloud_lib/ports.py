@@ -18,6 +18,7 @@ BESIDE = {
     "torture": 2500,
     "tempest": 3000,
     "programs": 250,
+    "upgrade": 750,
 }
 
 

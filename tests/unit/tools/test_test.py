@@ -19,6 +19,7 @@ COVERED = {
     "neighbors": "cloud-short",
     "torture": "cloud-short",
     "campaign": "cloud-short",
+    "upgrade": "db-short",
     "fuzz": "slow",
     "long": "slow",
 }
