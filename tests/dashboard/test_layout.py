@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 from tests.dashboard import site, test_find
 from tests.dashboard.conftest import Visitor
 from tests.fakes.service import Answer
-from tests.unit.cli.fake_api import Api, foreseen, reservation
+from tests.unit.cli.fake_api import FLAVOR, Api, foreseen, listing, reservation, series
 
 FIND = test_find.FIND
 #: The length of the longest text that the API allows in each of these fields.
@@ -59,6 +59,49 @@ def test_no_page_is_wider_than_the_window(
         if wide > width:
             too_wide[path] = wide
     assert not too_wide, "\n".join(map(str, too_wide.items()))
+
+
+def test_calendar_shows_the_names_of_flavors_on_a_narrow_screen(
+    member: Visitor, page: Page
+) -> None:
+    page.set_viewport_size({"width": 400, "height": 900})
+    page.goto(FIND)
+    name = page.locator(".calendar tbody th").nth(0).bounding_box()
+    assert name is not None and 96 <= name["width"] <= 140
+
+
+#: The words in the tables of a page that are on several lines.
+BROKEN = """() => {
+  const found = [];
+  document.querySelectorAll(".flavor-reservations .table :is(th, td)").forEach(cell => {
+    const texts = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
+    while (texts.nextNode()) {
+      const text = texts.currentNode;
+      for (const word of text.data.matchAll(/[^\\s/-]+/g)) {
+        const range = document.createRange();
+        range.setStart(text, word.index);
+        range.setEnd(text, word.index + word[0].length);
+        const lines = new Set(Array.from(range.getClientRects(), part => part.top));
+        if (lines.size > 1 && !text.parentNode.closest(".sr-only")) found.push(word[0]);
+      }
+    }
+  });
+  return found;
+}"""
+
+
+def test_tables_break_no_word(member: Visitor, page: Page, api: Api) -> None:
+    named = {"id": FLAVOR.id, "name": "course.gpu"}
+    long = series(name="Name " * 51, flavor=named)
+    api.answers["GET /v2/series"] = listing(long, series(timezone="Australia/Melbourne"))
+    held = reservation(status="ACTIVE")
+    held["flavor"] = {**held["flavor"], "name": "course.gpu"}
+    api.answers["GET /v2/reservations"] = listing(held)
+    own = "/project/flavor_reservations/"
+    for path in (own, f"{own}calendars/", "/project/reservation_series/"):
+        page.goto(path)
+        assert page.evaluate(BROKEN) == [], path
+    assert page.get_by_role("link", name="Name Name").inner_text() == f"{'Name ' * 8}"[:39] + "…"
 
 
 # By keyboard.

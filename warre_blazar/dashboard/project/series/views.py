@@ -3,6 +3,7 @@
 import datetime
 from typing import Any
 
+from django.utils.text import Truncator
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -13,6 +14,8 @@ from warre_blazar.dashboard.project.waits import waiting
 from warre_blazar.dashboard.tables import Link, Table
 from warre_blazar.dashboard.templatetags.flavor_reservations import hours
 
+#: So many letters of a name are shown in the list.
+_SHOWN = 40
 #: What people read in place of the API's names of states.
 _STATES = {
     "booking": gettext_lazy("being booked"),
@@ -60,7 +63,7 @@ def _table(listed: tuple[Series, ...]) -> Table:
     )
     rows = [
         [
-            Link(each.name or each.id, detail(each.id)),
+            Link(Truncator(each.name or each.id).chars(_SHOWN), detail(each.id)),
             each.flavor["name"],
             each.instance_count,
             first_start(each),
