@@ -213,6 +213,32 @@ def test_rule_is_made_of_the_choices(
     assert sent(api)[-1].body["rrule"] == rule
 
 
+def test_days_are_left_out(member: Visitor, api: Api) -> None:
+    given = values(check="1", exdates="2026-12-08, 2026-12-24 2026-12-31")
+    member.sends(f"{SERIES}create/", given, 200)
+    days = ["2026-12-08", "2026-12-24", "2026-12-31"]
+    assert sent(api)[-1].body["exdates"] == days
+    text = member.sends(f"{SERIES}create/", {**given, "exdates": "Christmas"}, 200)
+    assert "Write days such as" in text.content.decode() and len(sent(api)) == 1
+
+
+def test_series_is_extended_until_a_day(member: Visitor, api: Api) -> None:
+    api.answers[f"PATCH {LINE}"] = [FITS, FITS, Answer(200, series(refused=[]))]
+    given = {"more": "", "until": "2027-02-01", "exdates": "2026-12-24"}
+    member.sends(f"{ONE}extend/", {**given, "check": "1"}, 200)
+    member.sends(f"{ONE}extend/", given)
+    until = {"until": "2027-02-01T23:59", "exdates": ["2026-12-24"]}
+    assert [request.body for request in sent(api)[-2:]] == [until, until]
+
+
+@pytest.mark.parametrize("given", [{}, {"more": "2", "until": "2027-02-01"}])
+def test_series_is_extended_by_a_number_or_until_a_day(
+    given: dict[str, str], member: Visitor, api: Api
+) -> None:
+    text = member.sends(f"{ONE}extend/", given, 200).content.decode()
+    assert "Say a number or the last day" in text and sent(api) == []
+
+
 def test_own_rule_has_to_be_written(member: Visitor, api: Api) -> None:
     text = member.sends(f"{SERIES}create/", values(repeat="own"), 200).content.decode()
     assert "Write the rule" in text and sent(api) == []
@@ -282,7 +308,7 @@ def test_refused_series_says_which_reservations(member: Visitor, api: Api) -> No
 
 def test_series_is_extended(member: Visitor, api: Api) -> None:
     api.answers[f"PATCH {LINE}"] = [FITS, FITS, Answer(200, series(refused=[]))]
-    assert "FREQ=WEEKLY;COUNT=3" in member.sees(f"{ONE}extend/")
+    assert "every week, 3 times" in member.sees(f"{ONE}extend/")
     member.sends(f"{ONE}extend/", {"more": "4"})
     assert [(r.query, r.body) for r in sent(api)] == [
         ({"dry_run": "true"}, {"more": 1}),

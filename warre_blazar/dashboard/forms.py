@@ -101,6 +101,18 @@ class DayField(forms.DateField):
         super().__init__(input_formats=["%Y-%m-%d"], widget=widget, **kwargs)
 
 
+class DaysField(forms.CharField):
+    """Days with commas or blanks between them. Its values are lists of days."""
+
+    def to_python(self, value: Any) -> list[datetime.date]:
+        words = str(super().to_python(value)).replace(",", " ").split()
+        try:
+            return [datetime.datetime.strptime(word, "%Y-%m-%d").date() for word in words]
+        except ValueError:
+            text = gettext("Write days such as 2026-12-24, with commas between them.")
+            raise forms.ValidationError(text) from None
+
+
 class ProseField(forms.CharField):
     """A text of several lines."""
 
@@ -185,6 +197,17 @@ def hours(**kwargs: Any) -> forms.FloatField:
     messages = {"min_value": _("A reservation is at least one minute long.")}
     return forms.FloatField(
         label=_("Hours"), min_value=1 / 60, max_value=876_000, error_messages=messages, **kwargs
+    )
+
+
+def days_left_out() -> DaysField:
+    """A field for the days on which a series has no reservation."""
+    return DaysField(
+        label=_("Days left out"),
+        required=False,
+        help_text=_(
+            "Such as holidays: 2026-12-24, 2026-12-31. The number of times counts them too."
+        ),
     )
 
 

@@ -1,5 +1,6 @@
 """The pages that book a series, and further reservations of a series."""
 
+import datetime
 import functools
 from typing import Any
 
@@ -64,6 +65,7 @@ class SeriesForm(fields.BookingForm):
             "FREQ=WEEKLY;BYDAY=MO,WE;COUNT=24. It ends by its own COUNT or UNTIL."
         ),
     )
+    exdates = fields.days_left_out()
     all_or_none = forms.BooleanField(
         label=gettext_lazy("Book all of them or none"),
         required=False,
@@ -71,7 +73,7 @@ class SeriesForm(fields.BookingForm):
     )
     field_order = (
         *("flavor", "count", "start", "timezone", "hours", "repeat", "days", "ends", "times"),
-        *("until", "rule", "all_or_none"),
+        *("until", "rule", "exdates", "all_or_none"),
     )
 
     def __init__(self, *args: Any, flavors: list[Flavor], **kwargs: Any) -> None:
@@ -103,6 +105,7 @@ class SeriesForm(fields.BookingForm):
             "rrule": given["rule"] if own else rules.rule(given["repeat"], given["days"], end),
             "count": given["count"],
             "all_or_none": given["all_or_none"],
+            "exdates": given["exdates"],
             **self.labels(),
         }
 
@@ -189,11 +192,34 @@ class CreateSeriesPage(_BookingPage):
 
 
 class ExtensionForm(fields.BaseForm):
-    """How many further reservations are booked."""
+    """How many further reservations are booked, or until when, and what is left out."""
 
     more = forms.IntegerField(
-        label=gettext_lazy("Further reservations"), min_value=1, max_value=100_000, initial=1
+        label=gettext_lazy("Further reservations"),
+        min_value=1,
+        max_value=100_000,
+        initial=1,
+        required=False,
     )
+    until = fields.DayField(
+        label=gettext_lazy("Last day"),
+        required=False,
+        help_text=gettext_lazy("In place of a number: all until this day."),
+    )
+    exdates = fields.days_left_out()
+
+    def clean(self) -> dict[str, Any]:
+        given: dict[str, Any] = super().clean() or self.cleaned_data
+        number, day = given.get("more"), given.get("until")
+        if not self.errors and (number is None) == (day is None):
+            self.add_error("until", _("Say a number or the last day, and leave the other empty."))
+        return given
+
+    def values(self) -> dict[str, Any]:
+        """The arguments of the client of the API."""
+        day = self.cleaned_data["until"]
+        end = day and datetime.datetime.combine(day, datetime.time(23, 59))
+        return {**self.cleaned_data, "until": end}
 
 
 class ExtendSeriesPage(_BookingPage):
@@ -209,16 +235,16 @@ class ExtendSeriesPage(_BookingPage):
         return self.api.series.get(self.kwargs["ref"])
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        back = views.detail(self.series.id)
-        return super().get_context_data(**kwargs, it=self.series, submit=_("Extend"), back=back)
+        back, rule = views.detail(self.series.id), rules.words(self.series.rrule)
+        return super().get_context_data(
+            **kwargs, it=self.series, rule=rule, submit=_("Extend"), back=back
+        )
 
     def carry_out(self, form: ExtensionForm) -> Any:
-        more = form.cleaned_data["more"]
-        return self.booked(self.api.series.extend(self.series.id, more=more))
+        return self.booked(self.api.series.extend(self.series.id, **form.values()))
 
     def verdict(self, form: ExtensionForm) -> dict[str, Any]:
-        more = form.cleaned_data["more"]
-        return verdicts.asked(lambda: self.api.series.try_extend(self.series.id, more=more))
+        return verdicts.asked(lambda: self.api.series.try_extend(self.series.id, **form.values()))
 
 
 class MissingPage(_BookingPage):
