@@ -26,14 +26,14 @@ from tests.unit.cli.fake_api import (
 SERIES, WAIT, RESERVATION = series()["id"], wait()["id"], reservation()["id"]
 ACCESS = {"id": "7", "flavor": FLAVOR.id, "project_id": PROJECT}
 SHARE = {
-    "id": "8",
+    "id": "88888888-8888-4888-8888-888888888888",
     "reservation_id": RESERVATION,
     "project_id": "another-project",
     "owner_id": PROJECT,
     "created_at": "2026-12-01T00:00:00+00:00",
 }
 CALENDAR = {
-    "id": "9",
+    "id": "99999999-9999-4999-8999-999999999999",
     "name": "lab",
     "url": "https://cloud.example.org/v2/calendars/signed.ics",
     "project_id": PROJECT,

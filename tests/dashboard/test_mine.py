@@ -374,21 +374,30 @@ def test_time_left_is_said_in_words() -> None:
 
 
 def test_reservation_is_shared_and_no_longer(member: Visitor, api: Api) -> None:
-    share = {"id": "7", "reservation_id": ID, "project_id": "beta", "owner_id": "project-1"}
-    share["created_at"] = "2026-11-01T00:00:00+00:00"
+    share = {**site.SHARE, "project_id": "beta"}
+    line = f"/v2/shares/{share['id']}"
     api.answers |= {
         "GET /v2/shares": listing(share),
-        "GET /v2/shares/7": Answer(200, share),
+        f"GET {line}": Answer(200, share),
         "POST /v2/shares": Answer(201, share),
-        "DELETE /v2/shares/7": Answer(204),
+        f"DELETE {line}": Answer(204),
     }
     assert "Shared with" in member.sees(ONE)
-    member.sends(f"{ONE}share/", {"project": "beta"})
-    assert "Let beta boot no more servers" in member.sees(f"{ONE}share/7/")
-    member.sends(f"{ONE}share/7/", {})
+    member.sends(f"{ONE}share/", {"project_id": "beta"})
+    assert "Let beta boot no more servers" in member.sees(f"{ONE}share/{share['id']}/")
+    member.sends(f"{ONE}share/{share['id']}/", {})
     changes = [request for request in api.seen if request.method != "GET"]
-    assert [request.line for request in changes] == ["POST /v2/shares", "DELETE /v2/shares/7"]
+    assert [request.line for request in changes] == ["POST /v2/shares", f"DELETE {line}"]
     assert changes[0].body == {"reservation_id": ID, "project_id": "beta"}
+
+
+def test_name_of_a_project_is_refused_at_its_field(member: Visitor, api: Api) -> None:
+    reason = {"field": "project_id", "reason": "project_of_keystone"}
+    api.answers["POST /v2/shares"] = error(422, "project_id: no", "invalid_field", **reason)
+    text = member.sends(f"{ONE}share/", {"project_id": "beta"}, 200).content.decode()
+    at_field = text[text.index('id="field_project_id_error"') :]
+    assert "a member of the project sees it with" in at_field
+    assert filled(text)["project_id"] == "beta"
 
 
 def test_guest_sees_a_reservation_as_shared_and_cannot_change_it(member: Visitor, api: Api) -> None:

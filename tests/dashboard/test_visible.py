@@ -34,6 +34,10 @@ FORMS = [
     ),
     (f"{PROJECT}/flavor_reservations/calendars/", "Name", "", "Make an address", REQUIRED),
     (
+        f"{PROJECT}/flavor_reservations/{site.RESERVATION}/share/",
+        *("Id of a project", "", "Let it boot servers", REQUIRED),
+    ),
+    (
         f"{PROJECT}/flavor_reservations/{site.RESERVATION}/launch/",
         *("Name", "", "Launch a Server", REQUIRED),
     ),

@@ -95,7 +95,8 @@ PROJECT_ID = _field(
 )
 PROJECT_OF_KEYSTONE = _field(
     "project_of_keystone",
-    "expected the id of a project that Keystone has; 'openstack project list' shows it",
+    "expected the id of a project that Keystone has; a member of the project sees it with "
+    "'openstack project list'",
 )
 ANOTHER_PROJECT = _field("another_project", "expected another project than the reservation's")
 PROJECT_NEEDED = _field("project_needed", "expected, because the token is for no project")

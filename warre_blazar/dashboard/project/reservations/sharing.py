@@ -2,25 +2,42 @@
 
 from typing import Any
 
-from django import urls
+from django import forms, urls
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from warre_blazar.dashboard import forms as fields
 from warre_blazar.dashboard import names, pages
 
 _RESERVATION = "horizon:project:flavor_reservations:detail"
 
 
-class SharePage(pages.ActionView):
-    """Lets another project boot servers in a reservation."""
+class ShareForm(fields.BaseForm):
+    """The project that may boot servers."""
 
+    project_id = forms.CharField(label=gettext_lazy("Id of a project"))
+
+
+class SharePage(pages.FormView):
+    """Lets another project boot servers in a reservation.
+
+    The form is on the page of the reservation. This one shows it again if the API refuses it.
+    """
+
+    template_name = "flavor_reservations/form.html"
     rule = "warre:share:create"
-    page = _RESERVATION
+    title = gettext_lazy("Share the Reservation")
+    form_class = ShareForm
+    only_once = False
 
-    def post(self, request: Any, *args: Any, **kwargs: Any) -> Any:
-        project = request.POST.get("project", "").strip()
-        self.api.shares.create(reservation_id=kwargs["ref"], project_id=project)
-        return self.carried_out(_("The project may boot servers in it within a minute."))
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        back = urls.reverse(_RESERVATION, args=(self.kwargs["ref"],))
+        return super().get_context_data(**kwargs, submit=_("Let it boot servers"), back=back)
+
+    def submit(self, form: ShareForm) -> Any:
+        self.api.shares.create(reservation_id=self.kwargs["ref"], **form.cleaned_data)
+        text = _("The project may boot servers in it within a minute.")
+        return self.done(text, _RESERVATION, self.kwargs["ref"])
 
 
 class EndSharePage(pages.ConfirmView):
