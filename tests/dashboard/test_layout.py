@@ -168,6 +168,16 @@ def test_proposal_keeps_what_was_typed(member: Visitor, page: Page, api: Api) ->
     expect(name).to_have_value("training")
 
 
+def test_slider_follows_an_end_that_is_typed(member: Visitor, page: Page) -> None:
+    page.goto(f"/project/flavor_reservations/{site.RESERVATION}/change/")
+    shown = page.locator("output")
+    expect(shown).to_have_text("0")
+    page.get_by_label("End").fill("2026-12-01T09:30")
+    expect(shown).to_have_text("-1.5")
+    page.get_by_label("End").fill("2026-12-02T12:00")
+    expect(shown).to_have_text("+25")
+
+
 def test_zone_of_the_computer_is_one_click_away(
     member: Visitor, browser: Browser, context: BrowserContext, page: Page
 ) -> None:

@@ -10,10 +10,11 @@ from keystoneauth1 import session, token_endpoint
 from tests.dashboard import site
 from tests.dashboard.conftest import Visitor, filled
 from tests.fakes.service import Answer
-from tests.unit.cli.fake_api import Api, error, foreseen, listing, reservation, server
+from tests.unit.cli.fake_api import RESERVATION, Api, error, foreseen, listing, reservation, server
 from warre_blazar.client import Client, Reservation
 from warre_blazar.dashboard.servers import deleted as servers_deleted
 from warre_blazar.dashboard.servers import of as servers_of
+from warre_blazar.domain.timeline import Span
 
 MINE = "/project/flavor_reservations/"
 ID = reservation()["id"]
@@ -230,6 +231,24 @@ def test_change_that_deletes_no_server_asks_nothing(
     there = [server("gone", moved_out=True)] if "end" in change else [server("web-1")]
     monkeypatch.setattr("warre_blazar.dashboard.servers.of", lambda *_: there)
     member.sends(f"{ONE}change/", {**filled(member.sees(f"{ONE}change/")), **change, "save": "1"})
+
+
+@pytest.mark.parametrize(("hours", "said"), [(1, "-1"), (2, None), (3.5, "+1.5")])
+def test_change_says_how_much_longer_or_shorter_it_becomes(
+    hours: float, said: str | None, member: Visitor, api: Api
+) -> None:
+    span = Span(RESERVATION.span.start, RESERVATION.span.start + datetime.timedelta(hours=hours))
+    api.answers[f"PATCH {LINE}"] = foreseen(span=span)
+    values = {**filled(member.sees(f"{ONE}change/")), "note": "x", "check": "1"}
+    text = member.sends(f"{ONE}change/", values, 200).content.decode()
+    told = re.findall("<p>Hours more or less: ([^<]+)</p>", text)
+    assert told == ([said] if said else [])
+
+
+def test_running_reservation_is_not_moved_by_maintenance(member: Visitor, api: Api) -> None:
+    assert "Maintenance may move it by" in member.sees(f"{ONE}change/")
+    api.answers[f"GET {LINE}"] = Answer(200, reservation(status="ACTIVE", log=[]))
+    assert "Maintenance may move it by" not in member.sees(f"{ONE}change/")
 
 
 def test_how_far_it_can_be_extended_is_said(member: Visitor) -> None:

@@ -32,12 +32,12 @@ class ChangeForm(editing.EditForm):
     def __init__(self, *args: Any, is_running: bool, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if is_running:
-            del self.fields["start"]
+            del self.fields["start"], self.fields["movable_hours"]
 
     def values(self) -> dict[str, Any]:
         given = self.cleaned_data
         times = {name: fields.at(given[name]) for name in ("start", "end") if name in given}
-        return {**given, **times, "movable_hours": given["movable_hours"] or 0}
+        return {**given, **times, "movable_hours": given.get("movable_hours") or 0}
 
 
 class ChangePage(editing.EditView, pages.CheckedFormView):
@@ -117,7 +117,9 @@ class ChangePage(editing.EditView, pages.CheckedFormView):
             values = {name: value for name, value in {**given, **change}.items() if value}
             found.append((text, f"?{urlencode(values)}"))
         lost = self._lost(changes) if foreseen.bookable else None
-        return {**verdicts.of(foreseen), "instead": found, "lost": lost}
+        more = hours - (self.item.end - self.item.start).total_seconds() / 3600
+        told = {"lost": lost, "more_hours": more and f"{round(more, 2):+g}"}
+        return {**verdicts.of(foreseen), **told, "instead": found}
 
     def _lost(self, changes: dict[str, Any]) -> dict[str, Any] | None:
         """The servers that a running reservation's earlier end deletes. None: there are none.

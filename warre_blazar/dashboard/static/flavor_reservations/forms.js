@@ -56,8 +56,16 @@
     // The zone doesn't matter for adding hours, so the times are taken as UTC.
     var base = new Date(part.dataset.end + "Z");
     part.hidden = false;
+    function follow() {
+      var hours = (new Date(end.value + "Z") - base) / 3600000;
+      if (!isNaN(hours)) {
+        slider.value = hours;
+        shown.textContent = (hours > 0 ? "+" : "") + Math.round(hours * 100) / 100;
+      }
+    }
+    end.addEventListener("input", follow);
+    follow();
     slider.addEventListener("input", function () {
-      shown.textContent = (slider.value > 0 ? "+" : "") + slider.value;
       end.value = local(new Date(base.getTime() + slider.value * 3600000));
       end.dispatchEvent(new Event("input", {bubbles: true}));
     });
