@@ -53,6 +53,12 @@ def test_page_says_that_glance_is_away(member: Visitor, monkeypatch: pytest.Monk
     assert "Glance can&#x27;t be asked" in text(member)
 
 
+def test_page_says_when_the_server_is_deleted(member: Visitor) -> None:
+    page = member.sees(PAGE)
+    assert "is deleted when it ends, at Tue 2026-12-01 11:00." in page
+    assert "Times are in the zone UTC." in page
+
+
 @pytest.mark.parametrize(("service", "error"), FAILURES, ids=lambda value: type(value).__name__)
 def test_page_names_the_service_that_fails(
     member: Visitor, monkeypatch: pytest.MonkeyPatch, service: str, error: Exception

@@ -355,6 +355,7 @@ def test_rest_is_ended(
 def test_one_reservation_is_dropped_after_a_question(member: Visitor, api: Api) -> None:
     question = member.sees(f"{ONE}drop/{FIRST}/")
     assert "from Tue 2026-12-01 09:00 to Tue 2026-12-01 11:00" in question
+    assert "Times are in the zone UTC." in question
     answer = member.sends(f"{ONE}drop/{FIRST}/", {})
     assert answer["Location"].endswith(ONE)
     assert [request.line for request in sent(api)] == [f"DELETE /v2/reservations/{FIRST}"]

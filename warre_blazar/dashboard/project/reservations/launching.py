@@ -88,11 +88,17 @@ class LaunchPage(pages.FormView):
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         intro = self._problem() or _(
-            "The server runs in this reservation, %(flavor)s, and is deleted when it ends. There "
-            "is room for %(count)d."
-        ) % {"flavor": self.reservation.flavor.name, "count": self.places_left}
+            "The server runs in this reservation, %(flavor)s, and is deleted when it ends, at "
+            "%(end)s. There is room for %(count)d."
+        ) % {
+            "flavor": self.reservation.flavor.name,
+            "end": moments.when(self.reservation.end),
+            "count": self.places_left,
+        }
         back = addresses.of("project:flavor_reservations:detail", self.reservation.id)
-        return super().get_context_data(**kwargs, intro=intro, submit=self.title, back=back)
+        return super().get_context_data(
+            **kwargs, intro=intro, show_zone=True, submit=self.title, back=back
+        )
 
     def _problem(self) -> str:
         """Why no server can be launched in the reservation, or ""."""

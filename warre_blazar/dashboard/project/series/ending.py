@@ -57,6 +57,7 @@ class DropPage(pages.PageView):
         return super().get_context_data(
             **kwargs,
             question=question % values,
+            show_zone=True,
             submit=_("Drop it"),
             back=views.detail(kwargs["series"]),
         )
