@@ -88,10 +88,10 @@ def cells(page: str) -> list[tuple[str, str, str]]:
 def test_cells_say_why_nothing_is_free_and_where_a_booking_can_begin(
     member: Visitor, api: Api
 ) -> None:
-    codes = (None, "slots_exhausted", "maintenance", "too_far_ahead")
+    codes = (None, "slots_exhausted", "maintenance", "too_far_ahead", "slots_exhausted")
     parts = [
-        PartOfTime(span, 0 if code else 2, can_start=not code, reason=code)
-        for span, code in zip(days(4), codes, strict=True)
+        PartOfTime(span, 0 if code else 2, can_start=place in (0, 4), reason=code)
+        for place, (span, code) in enumerate(zip(days(5), codes, strict=True))
     ]
     answer = slot_views.availability([FreeInstances(FLAVOR, parts)])
     api.answers["GET /v2/availability"] = Answer(200, answer)
@@ -105,6 +105,7 @@ def test_cells_say_why_nothing_is_free_and_where_a_booking_can_begin(
         ("level0", "0"),
         ("closed", "✕"),
         ("outside", "\N{EN DASH}"),
+        ("level0 starts", "0"),
     ]
     said = [words.partition("; ")[2] for _style, words, _text in shown]
     assert said == [
@@ -112,6 +113,8 @@ def test_cells_say_why_nothing_is_free_and_where_a_booking_can_begin(
         texts.BRIEF["slots_exhausted"].sentence({}),
         f"{texts.BRIEF['maintenance'].sentence({})}; new disks",
         texts.BRIEF["too_far_ahead"].sentence({}),
+        f"{texts.BRIEF['slots_exhausted'].sentence({})}; "
+        "a part of this time has room, and your booking can begin in it",
     ]
     (asked,) = [request for request in api.seen if request.line == "GET /v2/availability"]
     assert (asked.query["count"], float(asked.query["hours"])) == ("2", 48)

@@ -360,14 +360,16 @@ def test_usage_of_a_period_is_shown_and_downloaded(member: Visitor, api: Api) ->
         **{"flavor_id": "f", "flavor": "gpu, large", "reservations": 2, "hours": hours},
         **{"resource_hours": {}, "refusals": {}},
     }
-    api.answers["GET /v2/usage"] = Answer(200, {**span, "by": "flavor", "results": [row]})
+    refused = {**row, "flavor_id": None, "flavor": None, "reservations": 0}
+    api.answers["GET /v2/usage"] = Answer(200, {**span, "by": "flavor", "results": [refused, row]})
     query = "since=2026-10-01&until=2026-10-15"
     page = member.sees(f"/project/reservation_usage/?{query}")
     link = f"{query}&csv=flavor"
     assert link.replace("&", "&amp;") in page
     lines = member.sees(f"/project/reservation_usage/?{link}").splitlines()
     assert lines[0].startswith("Flavor,Reservations,Booked,")
-    assert lines[1:] == ['"gpu, large",2,1.5,1.5,1.5,1.5,1.5,1.5,0']
+    assert lines[1] == "unknown flavor,0,1.5,1.5,1.5,1.5,1.5,1.5,0"
+    assert lines[2:] == ['"gpu, large",2,1.5,1.5,1.5,1.5,1.5,1.5,0']
     asked = [request.query for request in api.seen if request.line == "GET /v2/usage"]
     assert {(each["from"], each["to"]) for each in asked} == {
         ("2026-10-01T00:00:00+00:00", "2026-10-16T00:00:00+00:00")

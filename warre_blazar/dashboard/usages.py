@@ -96,7 +96,8 @@ def table(
 
 def _label(row: Usage, by: str | None, names: Mapping[str, str]) -> Any:
     if by == "flavor":
-        return row.flavor or row.flavor_id
+        # Requests for flavors that aren't there count too.
+        return row.flavor or row.flavor_id or _("unknown flavor")
     if row.day:
         return formats.date_format(datetime.date.fromisoformat(row.day))
     key = row.user_id if by == "user" else row.project_id

@@ -123,7 +123,11 @@ def _cell(flavor: FlavorSize, part: FreePart, time: str, why: list[str], href: s
         style, text = _SIGNS[part.reason]
     if part.can_start:
         style += " starts"
-        said.append(_("your booking can begin then"))
+        said.append(
+            _("a part of this time has room, and your booking can begin in it")
+            if why
+            else _("your booking can begin then")
+        )
     return Cell(text, style, href, "; ".join(said))
 
 
