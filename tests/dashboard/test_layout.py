@@ -218,6 +218,20 @@ def test_start_of_a_series_follows_the_zone_unless_another_was_chosen(
     ("zone", "back", "where", "is_set"),
     [
         ("Asia/Tokyo", f"{FIND}?days=30", f"{FIND}?days=30", True),
+        (
+            "Asia/Tokyo",
+            f"{FIND}?start=2099-12-01T09:00&days=7",
+            f"{FIND}?start=2099-12-01T18%3A00&days=7",
+            True,
+        ),
+        ("Asia/Tokyo", f"{FIND}?start=2099-12-01", f"{FIND}?start=2099-12-01", True),
+        ("Asia/Tokyo", f"{FIND}?end=9999-12-31T23:59", f"{FIND}?end=9999-12-31T23%3A59", True),
+        (
+            "Asia/Tokyo",
+            "/x/?timezone=UTC&start=2099-12-01T09:00",
+            "/x/?timezone=UTC&start=2099-12-01T09%3A00",
+            True,
+        ),
         ("Asia/Tokyo", "https://elsewhere.example/", FIND, True),
         ("Nowhere/At/All", FIND, FIND, False),
     ],

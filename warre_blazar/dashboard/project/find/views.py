@@ -1,11 +1,14 @@
 """The page that shows when flavors are free."""
 
+import contextlib
 import datetime
+import urllib.parse
 import zoneinfo
 from typing import Any
 
 from django import forms, http, urls
 from django.contrib import messages
+from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme, urlencode
 from django.utils.translation import gettext_lazy as _
 from horizon.utils import functions as horizon_functions
@@ -149,7 +152,24 @@ class ZoneSwitch(pages.ActionView):
         if zone not in zoneinfo.available_timezones():
             messages.error(request, _("There is no time zone %(zone)s.") % {"zone": zone})
             return answer
+        answer["Location"] = _in_zone(back, zone)
         return horizon_functions.save_config_value(request, answer, "django_timezone", zone)
+
+
+def _in_zone(address: str, zone: str) -> str:
+    """An address whose query names the same moments, but in another zone than the present one.
+
+    If the query names a zone of its own, its times are in that one.
+    """
+    parts = urllib.parse.urlsplit(address)
+    query = http.QueryDict(parts.query, mutable=True)
+    for name, given in query.items():
+        if name in ("start", "end", "earliest", "latest") and "timezone" not in query:
+            with contextlib.suppress(ValueError, OverflowError):
+                moment = datetime.datetime.strptime(given, "%Y-%m-%dT%H:%M")
+                there = timezone.make_aware(moment).astimezone(zoneinfo.ZoneInfo(zone))
+                query[name] = f"{there:%Y-%m-%dT%H:%M}"
+    return parts._replace(query=query.urlencode()).geturl()
 
 
 def _of(chosen: set[str], found: Availability) -> Availability:
