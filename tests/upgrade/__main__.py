@@ -38,7 +38,7 @@ def run(home: pathlib.Path, old: Version, seed: int) -> bool:
     refused = refusals(people[0], standing.flavor)
     onlooker = Onlooker()
     watch = Watch(onlooker, Ledger(), Reader(database))
-    rolling = Rolling(site, standing, database)
+    rolling = Rolling(site, standing, database, onlooker.resume)
     torture = Run(
         layout, services, absences, seed, lambda *_: rolling, lambda: site.current.programs
     )

@@ -33,6 +33,8 @@ class Onlooker:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
+        #: Since when all services are there again, and whether that begins with the next look.
+        self._resumed, self._resumes = Time.min, False
         #: When a time was first seen as the start or the end of a reservation.
         self._seen: dict[tuple[str, str, Time], Time] = {}
         self._statuses: dict[str, str] = {}
@@ -46,6 +48,8 @@ class Onlooker:
     def judge(self, _before: View, snapshot: Snapshot, _after: View) -> None:
         """Take a look."""
         with self._lock:
+            if self._resumes:
+                self._resumed, self._resumes = snapshot.now, False
             ours = {
                 r.id: (r, snapshot.leases[r.lease_id])
                 for r in snapshot.reservations.values()
@@ -55,6 +59,11 @@ class Onlooker:
                 self._look_at(reservation, lease, snapshot.now)
             self._look_at_servers(snapshot, {key.replace("-", ""): x for key, x in ours.items()})
             self._statuses = {key: r.status for key, (r, _) in ours.items()}
+
+    def resume(self) -> None:
+        """All services were stopped. What became due meanwhile has its time from now on."""
+        with self._lock:
+            self._resumes = True
 
     def _look_at(self, reservation: ReservationRow, lease: LeaseRow, now: Time) -> None:
         was, key = self._statuses.get(reservation.id), reservation.id
@@ -78,7 +87,7 @@ class Onlooker:
             self.ends.done[key] = seconds["end"]
 
     def _first(self, key: str, what: str, time: Time, now: Time) -> Time:
-        return self._seen.setdefault((key, what, time), now)
+        return max(self._seen.setdefault((key, what, time), now), self._resumed)
 
     def _look_at_servers(
         self, snapshot: Snapshot, ours: dict[str, tuple[ReservationRow, LeaseRow]]

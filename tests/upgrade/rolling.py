@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from tests.functional.cloud.waiting import until
 from tests.upgrade.standing import Standing
-from tests.upgrade.versions import API, MANAGERS, Site
+from tests.upgrade.versions import ALL, API, MANAGERS, Site
 
 #: Seconds of both versions beside each other, after each step. Something starts and ends in each
 #: minute.
@@ -26,8 +26,14 @@ class Rolling:
     :ivar back: how the old version came back: in the words of the table.
     """
 
-    def __init__(self, site: Site, standing: Standing, database: str) -> None:
+    def __init__(
+        self, site: Site, standing: Standing, database: str, resumed: Callable[[], None]
+    ) -> None:
+        """
+        :param resumed: called when all services have been stopped, and are there again.
+        """
         self._site, self._standing, self._database = site, standing, database
+        self._resumed = resumed
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._run, name="rolling", daemon=True)
         self.failure: BaseException | None = None
@@ -87,8 +93,8 @@ class Rolling:
         with site.stopped():
             site.manage("warre-blazar-manage", "db", "downgrade", revision, "--yes")
             site.current = site.old
-            for name in (*MANAGERS, API):
-                site.start(name, site.old)
+            site.start(ALL, site.old)
+        self._resumed()
 
     def _step(self, name: str, do: Callable[[], None]) -> None:
         if self._over.is_set():

@@ -4,7 +4,7 @@ import contextlib
 import dataclasses
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import sqlalchemy as sa
@@ -16,6 +16,7 @@ from tests.torture.calm import Absences
 from tests.torture.outages import Services
 
 API, MANAGERS = "blazar-api", ("blazar-manager1", "blazar-manager2")
+ALL = (*MANAGERS, API)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,8 +47,7 @@ class Site:
 
     def begin(self) -> None:
         """Let the old version make a database of its own, and start all of Blazar's services."""
-        services = [*MANAGERS, API]
-        for name in services:
+        for name in ALL:
             self._service(name).stop()
         # With the tables goes their mark in Placement, beside which new tables would be older ones.
         words = ("downgrade", "base", "--yes", "--with-reservations")
@@ -60,8 +60,7 @@ class Site:
         self.current = self.old
         self.manage("blazar-db-manage", "upgrade", "head")
         self.manage("warre-blazar-manage", "setup")
-        for name in services:
-            self.start(name, self.old)
+        self.start(ALL, self.old)
         content.register_hosts(self._layout)
 
     def manage(self, program: str, *words: str) -> str:
@@ -79,13 +78,13 @@ class Site:
         return subprocess.run(command, capture_output=True, text=True, check=False)
 
     def runs(self, script: str, *words: str) -> bool:
-        """Whether a line of Python succeeds in the current version."""
-        command = [self.current.programs / "python", "-c", script, *words]
+        """Whether a line of Python succeeds in the current version, and not in this directory."""
+        command = [self.current.programs / "python", "-I", "-c", script, *words]
         return subprocess.run(command, capture_output=True, check=False).returncode == 0
 
     def prints(self, script: str) -> str:
         """What a line of Python prints in the current version."""
-        command = [self.current.programs / "python", "-c", script]
+        command = [self.current.programs / "python", "-I", "-c", script]
         done = subprocess.run(command, capture_output=True, text=True, check=True)
         return done.stdout.strip()
 
@@ -99,13 +98,13 @@ class Site:
         """Stop a service, and start it in a version."""
         with self._away(name, "replaced"):
             self._service(name).stop()
-            self.start(name, version)
+            self.start([name], version)
 
     @contextlib.contextmanager
     def stopped(self) -> Iterator[None]:
         """Stop all services, and note that they are away while the block runs."""
         with contextlib.ExitStack() as stack:
-            for name in (API, *MANAGERS):
+            for name in reversed(ALL):
                 stack.enter_context(self._away(name, "stopped"))
                 self._service(name).stop()
             yield
@@ -116,11 +115,12 @@ class Site:
         self._service(name).stop(kill=True)
         absence.back = time.time()
 
-    def start(self, name: str, version: Version) -> None:
-        """Start a service that doesn't run, and wait until it answers."""
-        service = self._of(name, version)
-        service.start()
-        self._services.wait([service], readiness.TIMEOUT_SECONDS)
+    def start(self, names: Sequence[str], version: Version) -> None:
+        """Start services that don't run, and wait until they answer."""
+        services = [self._of(name, version) for name in names]
+        for service in services:
+            service.start()
+        self._services.wait(services, readiness.TIMEOUT_SECONDS)
 
     def _service(self, name: str) -> Service:
         (service,) = self._services.matching(name)

@@ -68,6 +68,19 @@ def test_end_is_measured(onlooker: Onlooker, scene: Scene, seconds: float, late:
     assert (onlooker.ends.done, onlooker.ends.late()) == ({"r-lease": seconds}, late)
 
 
+def test_what_was_due_while_all_was_stopped_has_its_time_afterwards(
+    onlooker: Onlooker, scene: Scene
+):
+    look(onlooker, scene)
+    scene.later(60 + 80)
+    onlooker.resume()
+    look(onlooker, scene)
+    scene.later(20)
+    become(scene, "ACTIVE", "active")
+    look(onlooker, scene)
+    assert onlooker.starts.done == {"r-lease": 20.0}
+
+
 @pytest.mark.parametrize(
     ("reservation", "count", "is_lost"),
     [("active", 2, True), ("active", 1, False), ("deleted", 2, False)],
