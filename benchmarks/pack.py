@@ -28,7 +28,7 @@ from matplotlib.figure import Figure
 
 from warre_blazar.domain import timeline
 from warre_blazar.domain.flavors.flavor import Shape
-from warre_blazar.domain.hosts import placing
+from warre_blazar.domain.hosts import host_devices, placing
 from warre_blazar.domain.hosts.bookable_host import BookableHost
 from warre_blazar.domain.hosts.holdings import Holding
 from warre_blazar.domain.hosts.providers import Inventory, Provider
@@ -151,20 +151,29 @@ class Simulation:
                 host_id = rule(self, booking)
             self.longest = max(self.longest, time.process_time() - began)
             if host_id is not None:
-                self.place(booking, host_id)
+                self.place({booking.id: host_id}, booking)
                 self.accepted += size
         return 100 * self.accepted / self.asked
 
-    def place(self, booking: Booking, host_id: str) -> None:
-        """Put a booking on a host, in place of the host where it is."""
-        self.placed[booking.id] = (booking, host_id)
-        new = Holding(booking.id, booking.span, booking.shape.request)
+    def place(self, chosen: Mapping[str, str], new: Booking | None = None) -> None:
+        """Put bookings on hosts, in place of the hosts where they are.
+
+        :param chosen: the ids of the hosts, by those of the bookings.
+        :param new: the one of them that isn't on a host yet.
+        """
+        booked = {name: new or self.placed[name][0] for name in chosen}
+        self.placed |= {name: (booking, chosen[name]) for name, booking in booked.items()}
         for number, host in enumerate(self.hosts):
-            others = [held for held in host.holdings if held.reservation_id != booking.id]
-            if host.id == host_id:
-                others.append(new)
-            if len(others) != len(host.holdings) or host.id == host_id:
-                self.hosts[number] = host.holding(others)
+            others = [held for held in host.holdings if held.reservation_id not in chosen]
+            coming = [
+                Holding(booking.id, booking.span, booking.shape.request)
+                for name, booking in booked.items()
+                if chosen[name] == host.id
+            ]
+            if coming or len(others) != len(host.holdings):
+                # The product assigns devices to what comes.
+                held = host_devices.settled(host.tree, [*others, *coming])
+                self.hosts[number] = host.holding(held)
 
     def _forget(self, now: datetime.datetime) -> None:
         over = {name for name, (booking, _) in self.placed.items() if booking.span.end <= now}
@@ -231,8 +240,7 @@ def placing_again(limits: MoveLimits) -> Rule:
         if found is None:
             return None
         simulation.moved += len(found.moved)
-        for name, hosts in found.moved.items():
-            simulation.place(simulation.placed[name][0], next(iter(hosts)))
+        simulation.place({name: next(iter(hosts)) for name, hosts in found.moved.items()})
         return next(iter(found.chosen))
 
     return rule
@@ -283,7 +291,7 @@ def solved(simulation: Simulation, booking: Booking) -> str | None:
         to = next(host for host in hosts if solver.value(put[other.id][host]))
         if to != on:
             simulation.moved += 1
-            simulation.place(other, to)
+            simulation.place({other.id: to})
     return next(host for host in hosts if solver.value(put[booking.id][host]))
 
 
