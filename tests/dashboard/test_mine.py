@@ -223,6 +223,17 @@ def test_earlier_end_names_the_servers_that_it_deletes_and_asks(
     assert api.seen[-1].query == {}
 
 
+def test_earlier_end_changes_nothing_if_it_is_not_known_what_it_deletes(
+    member: Visitor, api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    api.answers[f"GET {LINE}"] = Answer(200, reservation(status="ACTIVE", log=[]))
+    monkeypatch.setattr("warre_blazar.dashboard.servers.of", lambda *_: [server("web-1")])
+    values = {**filled(member.sees(f"{ONE}change/")), "end": "2026-12-01T10:00", "save": "1"}
+    api.answers[f"PATCH {LINE}"] = error(503, "try again later", "service_unavailable")
+    member.sends(f"{ONE}change/", values, 200)
+    assert {r.query.get("dry_run") for r in api.seen if r.method == "PATCH"} == {"true"}
+
+
 @pytest.mark.parametrize("change", [{"end": "2026-12-01T10:00"}, {"count": "1"}, {"note": "x"}])
 def test_change_that_deletes_no_server_asks_nothing(
     change: dict[str, str], member: Visitor, api: Api, monkeypatch: pytest.MonkeyPatch
@@ -375,8 +386,10 @@ def test_usage_of_a_period_is_shown_and_downloaded(member: Visitor, api: Api) ->
         ("2026-10-01T00:00:00+00:00", "2026-10-16T00:00:00+00:00")
     }
     api.seen.clear()
-    late = member.sees("/project/reservation_usage/?since=2026-10-15&until=2026-10-01")
-    assert "This day is before the first one" in late
+    # The last day of the calendar has no end.
+    for since, until in (("2026-10-15", "2026-10-01"), ("9999-12-31", "9999-12-31")):
+        late = member.sees(f"/project/reservation_usage/?since={since}&until={until}")
+        assert "This day is before the first one" in late
     assert "GET /v2/usage" not in [request.line for request in api.seen]
 
 

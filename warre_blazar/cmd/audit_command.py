@@ -21,7 +21,7 @@ from warre_blazar.cmd import restore_report, setup_errors
 from warre_blazar.db import session as db_session
 from warre_blazar.domain.audit.differences import Difference, Needs
 from warre_blazar.domain.wording import counted
-from warre_blazar.errors.exceptions import TryAgain
+from warre_blazar.errors.exceptions import TryAgain, WarreError
 from warre_blazar.openstack import manager
 from warre_blazar.plugins import lease_contexts, monitor
 from warre_blazar.services import audit as reporting
@@ -81,9 +81,14 @@ def run(arguments: Any) -> int:
         return restore_report.run(arguments)
     allowed = [Needs.FIX] * arguments.fix + [Needs.YES] * arguments.yes
     try:
-        if arguments.fix and restore.is_older():
+        if arguments.fix and restore.is_older(timeutils.utcnow()):
             # What was booked since the dump would be removed, with its servers.
             return _fail("the database is older than Placement: --after-restore says what to do")
+    except WarreError as error:
+        return _fail(f"only Placement knows whether the database was restored: {error.message}")
+    except setup_errors.DATABASE as error:
+        return _fail(setup_errors.database(error))
+    try:
         result = audit().run(frozenset(allowed))
     except setup_errors.DATABASE as error:
         return _fail(setup_errors.database(error))

@@ -92,11 +92,14 @@ def run(arguments: Any) -> int:
         return setup_errors.fail(_BLIND, "the database has changed meanwhile; try again")
     except setup_errors.DATABASE as error:
         return setup_errors.fail(_BLIND, setup_errors.database(error))
-    print("Done. Managers go on within seconds. Run warre-blazar-manage audit now")
+    print(
+        "Done. Start the managers, or restart those that ran before the restore. Then run "
+        "warre-blazar-manage audit"
+    )
     return _NOT_HELD
 
 
-def _lines(sight: RestoreSight, choice: RestoreChoice) -> Iterator[str]:
+def _standing(sight: RestoreSight) -> Iterator[str]:
     mark, found = sight.mark, sight.found
     if mark.is_older:
         lost = f", which was lost after {_at(found.lost_at)}" if found.lost_at else ""
@@ -106,6 +109,13 @@ def _lines(sight: RestoreSight, choice: RestoreChoice) -> Iterator[str]:
         )
     else:
         yield "The database isn't older than Placement, so managers aren't held"
+        if not sight.has_placement_a_mark:
+            yield "But Placement has no mark, so nobody knows whether the database was restored"
+
+
+def _lines(sight: RestoreSight, choice: RestoreChoice) -> Iterator[str]:
+    found = sight.found
+    yield from _standing(sight)
     until = _at(choice.until) if choice.until else "the time of --until"
     running = {plan.unknown.reservation_id: plan for plan in sight.plans}
     for unknown in found.unknown:
@@ -122,13 +132,16 @@ def _lines(sight: RestoreSight, choice: RestoreChoice) -> Iterator[str]:
     for each in found.starting:
         yield f"start  {_lease(each)} is past its start"
         yield "    It starts at once"
+    for each in found.ending:
+        yield f"ending  {_lease(each)} ends within a day{_servers(each.servers)}"
+        yield "    It ends then, with its servers. If it was extended after the dump, do so again"
     for channel, number in sorted(found.waiting.items()):
         yield f"told  {counted(number, 'notice')} for {channel} may have been sent already"
         yield "    They aren't sent"
     if found.waits:
         yield f"wait  {counted(found.waits, 'wait')} may have been served already"
         yield "    They go on, and may be served again: delete those that shouldn't be"
-    if mark.is_older:
+    if sight.is_older:
         yield f"With {_ACCEPT}, this is done, and managers go on"
 
 

@@ -1,5 +1,6 @@
 """Reports of usage as tables and charts, for projects and for operators."""
 
+import contextlib
 import csv
 import datetime
 from collections.abc import Mapping
@@ -36,10 +37,11 @@ class PeriodForm(fields.BaseForm):
     def clean(self) -> dict[str, Any]:
         wanted: dict[str, Any] = super().clean() or self.cleaned_data
         if "since" in wanted and "until" in wanted:
-            since, until = (moments.midnight(wanted[name]) for name in ("since", "until"))
-            # The last day is included.
-            wanted["span"] = {"since": since, "until": min(until + DAY, pages.now())}
-            if wanted["span"]["until"] <= since:
+            # The last day is included. The first and the last days of the calendar have no UTC.
+            with contextlib.suppress(OverflowError):
+                since, until = (moments.midnight(wanted[name]) for name in ("since", "until"))
+                wanted["span"] = {"since": since, "until": min(until + DAY, pages.now())}
+            if "span" not in wanted or wanted["span"]["until"] <= wanted["span"]["since"]:
                 self.add_error("until", _("This day is before the first one, or comes later."))
         return wanted
 

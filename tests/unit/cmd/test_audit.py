@@ -15,13 +15,15 @@ from oslo_utils import timeutils
 from tests.fakes.cloud import Cloud
 from tests.functional.db import world
 from tests.functional.db.managers import Manager
-from warre_blazar import times
+from warre_blazar import texts, times
 from warre_blazar.cmd import audit_command, manage
-from warre_blazar.db import migration, record_models, tables
+from warre_blazar.db import migration, record_models, session, tables, turns
 from warre_blazar.domain.running import backing_names
 from warre_blazar.domain.timeline import Span
+from warre_blazar.errors import exceptions
 from warre_blazar.openstack import manager, placement_mark
 from warre_blazar.services import audit
+from warre_blazar.services.running.mark import TURN
 
 ORPHAN = "0c0ffee0-0000-4000-8000-000000000001"
 Run = Callable[..., int]
@@ -233,10 +235,26 @@ def test_restored_database_is_held_until_it_is_accepted(
     assert run("--after-restore", "--accept") == 0
     said = capsys.readouterr().out
     assert OLDER in said
-    assert said.endswith("Run warre-blazar-manage audit now\n")
+    assert said.endswith("Then run warre-blazar-manage audit\n")
     assert run("--after-restore") == 0
     assert "managers aren't held" in capsys.readouterr().out
     assert run("--after-restore", "--accept") == audit_command.BLIND
+
+
+def test_nothing_is_mended_while_nobody_knows_whether_the_database_was_restored(
+    run: Run, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    """What was booked since a dump would be removed, with its servers."""
+
+    def away() -> None:
+        raise exceptions.ServiceUnavailable("placement", texts.services.OTHER_HOSTS())
+
+    monkeypatch.setattr(placement_mark, "read", away)
+    assert run("--fix", "--yes") == audit_command.BLIND
+    assert "only Placement knows whether the database was restored" in capsys.readouterr().err
+    # A manager has worked with the database in this minute.
+    session.change(turns.advance, TURN, "manager", timeutils.utcnow())
+    assert run("--fix", "--yes") == audit_command.CLEAN
 
 
 def test_unknown_reservation_is_told_and_rebuilt_only_with_an_end(

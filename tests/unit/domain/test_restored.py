@@ -41,19 +41,22 @@ SERVERS = {ID: Backing(servers=frozenset({"s2", "s1"}))}
         (dumped(-2, 9, "ACTIVE"), {}, {"gone"}),
         (dumped(-1, 9), {}, {"gone"}),
         (dumped(-2, 1, "ACTIVE"), {}, {"gone"}),
-        (dumped(-2, 9, "ACTIVE"), SERVERS, set()),
+        (dumped(-2, 9, "ACTIVE"), SERVERS, {"ending"}),
+        (dumped(-2, 26, "ACTIVE"), SERVERS, {"ending"}),
+        (dumped(-2, 27, "ACTIVE"), SERVERS, set()),
         (dumped(-1, 9), SERVERS, {"starting"}),
         (dumped(-2, 1, "ACTIVE"), SERVERS, {"overdue"}),
         (dumped(-2, 1), SERVERS, {"overdue"}),
         # It begins, or would have begun, since the loss.
         (dumped(1, 9), {}, {"starting"}),
-        (dumped(1, 2), {}, {"overdue"}),
+        (dumped(1, 2), {}, {"gone"}),
+        (dumped(1, 2), SERVERS, {"overdue"}),
         (dumped(5, 9), {}, set()),
         # Its backing was there when the dump was made.
         (dumped(5, 9, made=frozenset({ID})), {}, {"gone"}),
         (dumped(5, 9, made=frozenset({ID})), SERVERS, set()),
         # Nobody knows what a stock lease should have.
-        (dumped(-2, 9, "ACTIVE", is_ours=False), {}, set()),
+        (dumped(-2, 9, "ACTIVE", is_ours=False), {}, {"ending"}),
         (dumped(-2, 1, "ACTIVE", is_ours=False), {}, {"overdue"}),
     ],
 )
@@ -61,7 +64,7 @@ def test_lease_is_what_nova_and_the_times_say(
     lease: DumpedLease, seen: dict[str, Backing], kinds: set[str]
 ):
     found = compare([lease], seen, {ID}, LOST, NOW)
-    assert {k for k in ("gone", "overdue", "starting") if getattr(found, k)} == kinds
+    assert {k for k in ("gone", "overdue", "starting", "ending") if getattr(found, k)} == kinds
     assert found.unknown == []
 
 

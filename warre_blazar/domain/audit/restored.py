@@ -91,6 +91,8 @@ class Restored:
     overdue: Sequence[DumpedLease]
     #: Leases that would start now.
     starting: Sequence[DumpedLease]
+    #: Running leases that end within a day. Perhaps they were extended.
+    ending: Sequence[DumpedLease]
     #: The number of messages and notifications that wait, by channel.
     waiting: Mapping[str, int]
     #: The number of waits that may have been served since.
@@ -121,7 +123,7 @@ def compare(
     :param lost: what ``lost_at`` has returned.
     """
     unknown = [Unknown(i, backing) for i, backing in sorted(seen.items()) if i not in known]
-    gone = [each for each in leases if _is_gone(each, seen, lost)]
+    gone = [each for each in leases if _is_gone(each, seen, lost, now)]
     left = [
         dataclasses.replace(
             each,
@@ -136,21 +138,34 @@ def compare(
         gone=gone,
         overdue=[each for each in left if each.lease.span.end <= now],
         starting=[each for each in left if _starts(each.lease, now)],
+        ending=[each for each in left if _ends_soon(each.lease, now)],
         waiting={},
     )
 
 
 def _is_gone(
-    each: DumpedLease, seen: Mapping[str, Backing], lost: datetime.datetime | None
+    each: DumpedLease,
+    seen: Mapping[str, Backing],
+    lost: datetime.datetime | None,
+    now: datetime.datetime,
 ) -> bool:
-    """Whether a lease of this package should have something in Nova, and has nothing."""
+    """Whether a lease of this package should have something in Nova, and has nothing.
+
+    If its whole time has passed, it would begin too late.
+    """
     lease = each.lease
     if not lease.is_ours() or any(i in seen for i in each.live):
         return False
     has_begun = lost is not None and lease.span.start <= lost
-    return has_begun or bool(each.made)
+    is_past = lease.span.end <= now and lease.status == lease_states.PENDING
+    return has_begun or is_past or bool(each.made)
 
 
 def _starts(lease: Lease, now: datetime.datetime) -> bool:
     is_due = lease.span.start <= now < lease.span.end
     return is_due and lease.status == lease_states.PENDING
+
+
+def _ends_soon(lease: Lease, now: datetime.datetime) -> bool:
+    is_running = lease.status == lease_states.ACTIVE
+    return is_running and now < lease.span.end <= now + times.DAY

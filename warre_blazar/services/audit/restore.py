@@ -4,7 +4,6 @@ Managers are held meanwhile, or stopped. So nothing changes between the look and
 in Nova and Placement by others.
 """
 
-import contextlib
 import dataclasses
 import datetime
 from collections.abc import Mapping, Sequence
@@ -24,7 +23,7 @@ from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import placement, placement_mark
 from warre_blazar.services.audit import looking
-from warre_blazar.services.running.mark import TURN
+from warre_blazar.services.running.mark import TURN, counts
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,6 +44,8 @@ class RestoreSight:
     mark: Mark
     found: Restored
     plans: Sequence[RebuildPlan]
+    #: Without it, nobody knows whether the database is older.
+    has_placement_a_mark: bool = True
 
     @property
     def is_older(self) -> bool:
@@ -57,13 +58,20 @@ class RestoreSight:
         return is_prolonged or any(plan.flavor for plan in self.plans)
 
 
-def is_older() -> bool:
-    """Whether the database is older than Placement. If Placement is away, the last look counts."""
-    present = 0
-    with contextlib.suppress(exceptions.WarreError):
-        present = placement_mark.read().number
+def is_older(now: datetime.datetime) -> bool:
+    """Whether the database is older than Placement.
+
+    :raises ServiceUnavailable, ServiceRefused: Placement can't be read, and no manager has worked
+        with the database lately. So nobody knows.
+    """
     with session.reader() as db:
-        return marks.read(db).seen_beside(present).is_older
+        mark, done = marks.read(db), turns.done_until(db, TURN)
+    try:
+        return mark.seen_beside(placement_mark.read().number).is_older
+    except exceptions.WarreError:
+        if mark.is_older or counts(done, now):
+            return mark.is_older
+        raise
 
 
 def look(now: datetime.datetime) -> RestoreSight:
@@ -92,7 +100,7 @@ def look(now: datetime.datetime) -> RestoreSight:
         offered = flavors.every(db)
     host_ids = {host.hypervisor: host.id for host in hosts}
     plans = [_plan(unknown, offered, host_ids) for unknown in found.unknown if unknown.is_running]
-    return RestoreSight(mark, found, plans)
+    return RestoreSight(mark, found, plans, has_placement_a_mark=present.number > 0)
 
 
 def _plan(unknown: Unknown, offered: Sequence[Flavor], host_ids: Mapping[str, str]) -> RebuildPlan:

@@ -91,9 +91,7 @@ class Gate:
         minute = now.replace(second=0, microsecond=0)
         with session.reader() as db:
             mark, done = marks.read(db), turns.done_until(db, TURN)
-        # A dump that is so new couldn't be told from the present anyhow.
-        is_recent = done is not None and done <= now < done + times.MARK_COUNTS_FOR
-        self._judge(mark, compared=is_recent)
+        self._judge(mark, compared=counts(done, now))
         is_due = done is None or done < minute
         if not self._is_compared or (is_due and self.is_open):
             mark = _compare(manager_id, minute, is_current=self.is_open)
@@ -123,6 +121,16 @@ class Gate:
 gate = Gate()
 
 
+def counts(done: datetime.datetime | None, now: datetime.datetime) -> bool:
+    """Whether a manager has increased the mark so lately that the database is taken for current.
+
+    A dump that is so new couldn't be told from the present anyhow.
+
+    :param done: the minute of the last increase.
+    """
+    return done is not None and done <= now < done + times.MARK_COUNTS_FOR
+
+
 def _compare(manager_id: str, minute: datetime.datetime, *, is_current: bool) -> Mark:
     """Compare the marks, and increase both if nobody has done so in this minute.
 
@@ -130,19 +138,24 @@ def _compare(manager_id: str, minute: datetime.datetime, *, is_current: bool) ->
         Placement is away, so that managers that start meanwhile know it too.
     :returns: the mark of the database afterwards.
     """
+    later = "Placement gets the mark of the database later: %s"
     # Placement is read first: what it has by then, the database has had before.
     present = None
     try:
         present = placement_mark.read()
-        before, after = session.change(_write, manager_id, minute, present.number)
-        if after.number > before.number > present.number:
-            placement_mark.write(present, before.number)
     except exceptions.WarreError as error:
         if not is_current:
             raise
-        LOG.warning("Placement gets the mark of the database later: %s", error)
-        if present is None:
-            _, after = session.change(_write, manager_id, minute, 0)
+        LOG.warning(later, error)
+    number = present.number if present else 0
+    before, after = session.change(_write, manager_id, minute, number)
+    if present is not None and after.number > before.number > number:
+        try:
+            placement_mark.write(present, before.number)
+        except exceptions.WarreError as error:
+            if not is_current:
+                raise
+            LOG.warning(later, error)
     return after
 
 

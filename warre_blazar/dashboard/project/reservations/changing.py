@@ -85,6 +85,8 @@ class ChangePage(editing.EditView, pages.CheckedFormView):
         changes = form.changes()
         if self._lost(changes):
             verdict = self.verdict(form)
+            if error := verdict.get("error"):
+                raise error  # It isn't known which servers would be deleted.
             lost = verdict.get("lost")
             if lost and self.request.POST.get("delete") != lost["key"]:
                 return self.shown(form, verdict=verdict)
