@@ -222,11 +222,13 @@ class Command(BlazarCommand):
         project = getattr(parsed_args, "project", None)
         if isinstance(error, errors.Ambiguous) and error.things:
             first = str(error).partition("\n")[0]
+            lines = [first, *(f"  {self._candidate(thing)}" for thing in error.things)]
             series = {getattr(thing, "series_id", None) for thing in error.things}
-            all_of = f"  or the whole series: {self.name('reservation-series-show')} {{}}"
-            last = [all_of.format(*series)] if len(series) == 1 and None not in series else []
-            found = (f"  {self._candidate(thing)}" for thing in error.things)
-            return "\n".join([first, *found, *last])
+            one = series.pop()
+            if one and not series:
+                show = self.name("reservation-series-show")
+                lines.append(f"  or the whole series: {show} {one}")
+            return "\n".join(lines)
         if isinstance(error, errors.NotFound) and error.code in ("", "flavor_not_found"):
             said = error.detail.get("flavor") if error.code else None
             if ref := getattr(parsed_args, "flavor", None) or said:

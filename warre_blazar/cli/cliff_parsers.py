@@ -112,7 +112,8 @@ _FORMAT_OPTIONS = frozenset({"-f", "--format", "-c", "--column"})
 def _unknown_options(parser: argparse.ArgumentParser, words: Sequence[str]) -> list[str]:
     """The words that look like options and aren't the name, or the start of a name, of any.
 
-    So does an argument's name with hyphens, although --project is the start of --project-domain.
+    An argument's name with hyphens is such a word too, although --project, for example, is the
+    start of --project-domain.
     """
     names = [word.partition("=")[0] for word in words if word.startswith("--") and word != "--"]
     known = parser._option_string_actions

@@ -104,7 +104,7 @@ class _AllSeries(base.Command):
             ],
             "refused": self.zoned_all(foreseen.refused),
         }
-        times = f"{len(booked)} time{'' if len(booked) == 1 else 's'}"
+        times = wording.counted(len(booked), "time")
         plan = f"{action}, {times}{'' if self.is_for_programs else ':'}"
         return self.report_dry_run(plan, document, *shown, *rest)
 

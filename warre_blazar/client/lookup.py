@@ -180,7 +180,7 @@ def series(all_series: Any, ref: str, *, past: bool = False) -> str:
     if is_id(ref):
         return ref
     own = all_series.list()
-    ids = [s.id for s in own if _is_start_of_id(ref, s.id)]
+    ids = _started(own, ref)
     named = [s for s in own if s.name == ref]
     live = [s.id for s in named if s.status != "ended"]
     if named and not past and not ids and not live:
@@ -199,7 +199,7 @@ def wait(waits: Any, ref: str) -> str:
     if is_id(ref):
         return ref
     own = waits.list()
-    ids = [w.id for w in own if _is_start_of_id(ref, w.id)]
+    ids = _started(own, ref)
     named = [w for w in own if w.name == ref]
     waiting = [w.id for w in named if w.status == "WAITING"]
     return _sole_id("wait", ref, ids or waiting or [w.id for w in named[-1:]], [])
@@ -216,8 +216,13 @@ def owned(collection: Any, kind: str, ref: str) -> str:
     if is_id(ref):
         return ref
     own = collection.list()
-    ids = [each.id for each in own if _is_start_of_id(ref, each.id)]
+    ids = _started(own, ref)
     return _sole_id(kind, ref, ids or [e.id for e in own if getattr(e, "name", None) == ref], [])
+
+
+def _started(own: Iterable[Any], ref: str) -> list[str]:
+    """The ids that start with ``ref``."""
+    return [each.id for each in own if _is_start_of_id(ref, each.id)]
 
 
 def _is_start_of_id(ref: str, object_id: str) -> bool:

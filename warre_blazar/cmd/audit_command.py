@@ -81,14 +81,8 @@ def run(arguments: Any) -> int:
         return restore_report.run(arguments)
     allowed = [Needs.FIX] * arguments.fix + [Needs.YES] * arguments.yes
     try:
-        if arguments.fix and restore.is_older(timeutils.utcnow()):
-            # What was booked since the dump would be removed, with its servers.
-            return _fail("the database is older than Placement: --after-restore says what to do")
-    except WarreError as error:
-        return _fail(f"only Placement knows whether the database was restored: {error.message}")
-    except setup_errors.DATABASE as error:
-        return _fail(setup_errors.database(error))
-    try:
+        if arguments.fix and (why := _why_not_mended()):
+            return _fail(why)
         result = audit().run(frozenset(allowed))
     except setup_errors.DATABASE as error:
         return _fail(setup_errors.database(error))
@@ -97,6 +91,19 @@ def run(arguments: Any) -> int:
     if result.away:
         return BLIND
     return DIFFERENT if result.left else CLEAN
+
+
+def _why_not_mended() -> str:
+    """Why nothing may be mended: what was booked since a dump would be removed, with its servers.
+
+    Empty: the database wasn't restored.
+    """
+    try:
+        is_older = restore.is_older(timeutils.utcnow())
+    except WarreError as error:
+        return f"only Placement knows whether the database was restored: {error.message}"
+    told = "the database is older than Placement: --after-restore says what to do"
+    return told if is_older else ""
 
 
 def _keep(result: Result) -> None:

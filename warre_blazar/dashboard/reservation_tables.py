@@ -12,6 +12,9 @@ from warre_blazar.dashboard import moments, tables
 from warre_blazar.dashboard.tables import Link
 from warre_blazar.dashboard.templatetags.flavor_reservations import state, titled
 
+#: The states of reservations that aren't over.
+LIVE = ("ACTIVE", "ERROR", "PENDING_CREATE", "ALLOCATED")
+
 
 def of(
     reservations: Iterable[Reservation],

@@ -30,7 +30,7 @@ from warre_blazar.domain.audit.restored import DumpedLease, Unknown
 from warre_blazar.domain.flavors.flavor import RESOURCE_TYPE, Flavor
 from warre_blazar.domain.running import lease_states
 from warre_blazar.domain.running.backing import Phase
-from warre_blazar.domain.running.lease import BEFORE_END_EVENT, END_EVENT, START_EVENT
+from warre_blazar.domain.running.lease import BEFORE_END_EVENT, END_EVENT, START_EVENT, Lease
 from warre_blazar.domain.running.lease_states import TARGETS, Summary
 from warre_blazar.domain.timeline import Span
 from warre_blazar.domain.waits import OPEN
@@ -117,9 +117,7 @@ def end(db: Session, dumped: DumpedLease, at: datetime.datetime) -> None:
     :param at: the time of the end, if it is within the lease.
     """
     lease = dumped.lease
-    if lease.claim is not None:
-        executions.forget(db, lease.claim)
-    executions.forget_worker(db, lease.id)
+    _forget_work(db, lease)
     if lease.span.start < at < lease.span.end:
         lease_writes.end_early(db, lease, at)
         (lease,) = lease_rows.read(db, [lease.id])
@@ -134,14 +132,19 @@ def end(db: Session, dumped: DumpedLease, at: datetime.datetime) -> None:
 def prolong(db: Session, dumped: DumpedLease, until: datetime.datetime) -> None:
     """Write a later end of a lease, so that it doesn't end now."""
     lease = dumped.lease
-    if lease.claim is not None:
-        executions.forget(db, lease.claim)
-    executions.forget_worker(db, lease.id)
+    _forget_work(db, lease)
     summary = lease_states.summary(r.status for r in lease.reservations)
     if summary in (Summary.PENDING, Summary.ACTIVE):
         lease_writes.write(db, lease, TARGETS[summary])
         (lease,) = lease_rows.read(db, [lease.id])
     lease_writes.reschedule(db, lease, Span(lease.span.start, until))
+
+
+def _forget_work(db: Session, lease: Lease) -> None:
+    """Forget who worked on a lease when the dump was made."""
+    if lease.claim is not None:
+        executions.forget(db, lease.claim)
+    executions.forget_worker(db, lease.id)
 
 
 def rebuild(

@@ -123,15 +123,13 @@ def compare(
     :param lost: what ``lost_at`` has returned.
     """
     unknown = [Unknown(i, backing) for i, backing in sorted(seen.items()) if i not in known]
-    gone = [each for each in leases if _is_gone(each, seen, lost, now)]
-    left = [
-        dataclasses.replace(
-            each,
-            servers=tuple(sorted(s for i in each.live if i in seen for s in seen[i].servers or ())),
-        )
-        for each in leases
-        if each not in gone
-    ]
+    gone, left = [], []
+    for each in leases:
+        if _is_gone(each, seen, lost, now):
+            gone.append(each)
+        else:
+            servers = (s for i in each.live if i in seen for s in seen[i].servers or ())
+            left.append(dataclasses.replace(each, servers=tuple(sorted(servers))))
     return Restored(
         lost_at=lost,
         unknown=unknown,

@@ -41,12 +41,13 @@ def grouped(notices: Sequence[Notice]) -> list[list[Notice]]:
             groups.append([])
         groups[place].append(notice)
         of_key[key] = of_subject[notice.subject] = place
-    alone = [len({notice.subject for notice in group}) == 1 for group in groups]
-    return [
-        part
-        for group, is_alone in zip(groups, alone, strict=True)
-        for part in ([[notice] for notice in group] if is_alone else [group])
-    ]
+    return [part for group in groups for part in _messages(group)]
+
+
+def _messages(group: list[Notice]) -> list[list[Notice]]:
+    """The notices of each message about a group: one message, if it is of several reservations."""
+    is_of_one = len({notice.subject for notice in group}) == 1
+    return [[notice] for notice in group] if is_of_one else [group]
 
 
 def _key(notice: Notice) -> tuple[Any, ...]:

@@ -6,8 +6,10 @@ older database knows nothing of what was booked, changed or deleted since. Only 
 it knows that the database is current.
 """
 
+import contextlib
 import datetime
 import threading
+from collections.abc import Iterator
 
 from oslo_log import log as logging
 from sqlalchemy.orm import Session
@@ -138,25 +140,27 @@ def _compare(manager_id: str, minute: datetime.datetime, *, is_current: bool) ->
         Placement is away, so that managers that start meanwhile know it too.
     :returns: the mark of the database afterwards.
     """
-    later = "Placement gets the mark of the database later: %s"
     # Placement is read first: what it has by then, the database has had before.
     present = None
-    try:
+    with _put_off(is_current):
         present = placement_mark.read()
-    except exceptions.WarreError as error:
-        if not is_current:
-            raise
-        LOG.warning(later, error)
     number = present.number if present else 0
     before, after = session.change(_write, manager_id, minute, number)
     if present is not None and after.number > before.number > number:
-        try:
+        with _put_off(is_current):
             placement_mark.write(present, before.number)
-        except exceptions.WarreError as error:
-            if not is_current:
-                raise
-            LOG.warning(later, error)
     return after
+
+
+@contextlib.contextmanager
+def _put_off(is_current: bool) -> Iterator[None]:
+    """Only log that Placement is away, if the database is known to be current."""
+    try:
+        yield
+    except exceptions.WarreError as error:
+        if not is_current:
+            raise
+        LOG.warning("Placement gets the mark of the database later: %s", error)
 
 
 def _write(

@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy, ngettext
 from warre_blazar.client import Flavor, Host, Page, Reservation
 from warre_blazar.dashboard import editing, moments, names, pages
 from warre_blazar.dashboard import forms as fields
+from warre_blazar.dashboard.reservation_tables import LIVE
 from warre_blazar.dashboard.templatetags.flavor_reservations import titled
 
 
@@ -255,8 +256,6 @@ class EditFlavorPage(editing.EditView, CreateFlavorPage):
 
 #: At most so many reservations that keep a flavor from being deleted are named.
 _NAMED = 5
-#: The states of reservations that keep a flavor from being deleted.
-_LIVE = ("ACTIVE", "ERROR", "PENDING_CREATE", "ALLOCATED")
 
 
 class DeleteFlavorPage(pages.ConfirmView):
@@ -284,7 +283,7 @@ class DeleteFlavorPage(pages.ConfirmView):
     def _live(self) -> Page[Reservation]:
         """The first reservations that keep the flavor from being deleted."""
         return self.api.reservations.page(
-            1, _NAMED, all_projects=True, flavor_id=self.kwargs["ref"], status=_LIVE
+            1, _NAMED, all_projects=True, flavor_id=self.kwargs["ref"], status=LIVE
         )
 
     def named(self) -> list[str]:

@@ -12,9 +12,9 @@ from warre_blazar.client import errors
 from warre_blazar.dashboard import forms as fields
 from warre_blazar.dashboard import moments, names, pages, reservation_tables, servers
 from warre_blazar.dashboard.project.reservations import changing
+from warre_blazar.dashboard.reservation_tables import LIVE
 from warre_blazar.dashboard.tables import Table
 
-_LIVE = "ACTIVE,ERROR,PENDING_CREATE,ALLOCATED"
 _SHOWN = [
     ("", gettext_lazy("running and coming")),
     ("all", gettext_lazy("all")),
@@ -48,7 +48,7 @@ class ReservationsFilterForm(fields.FilterForm):
     def filters(self) -> dict[str, Any]:
         """The arguments of the client of the API."""
         given = self.cleaned_data
-        show = given["show"] or _LIVE
+        show = given["show"] or ",".join(LIVE)
         return {
             # What is over comes last, and the latest of it first.
             "sort": given["sort"] or ("start:desc" if show in ("all", "COMPLETE") else "start"),
@@ -129,7 +129,7 @@ class AnyReservationPage(pages.PageView):
             project=projects.get(found.project_id, found.project_id),
             user=users.get(user, user),
             servers=servers.of(self.api, found),
-            live=found.status in _LIVE.split(","),
+            live=found.status in LIVE,
             running=found.status == "ACTIVE",
             may_change=self.may("warre:reservation:update"),
             may_end=self.may("warre:reservation:delete"),

@@ -1,6 +1,7 @@
 """The pages that change and end a reservation."""
 
 import datetime
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -132,11 +133,16 @@ class ChangePage(editing.EditView, pages.CheckedFormView):
         end: datetime.datetime = changes.get("end", self.item.end)
         if end >= self.item.end:
             return None
-        found = servers.deleted(self.api, self.item)
+        found = self._inside
         if found == []:
             return None
         told = [end.isoformat(), *(server["id"] for server in found or ())]
         return {"servers": found, "key": " ".join(told)}
+
+    @functools.cached_property
+    def _inside(self) -> Sequence[Document] | None:
+        """The servers that the end of the reservation deletes. None: they aren't known."""
+        return servers.deleted(self.api, self.item)
 
 
 class EndPage(pages.PageView):

@@ -9,13 +9,14 @@ from django.utils.translation import gettext_lazy
 from warre_blazar.client import Page, Reservation, calendar_file, times
 from warre_blazar.dashboard import addresses, names, pages, servers
 from warre_blazar.dashboard import forms as fields
+from warre_blazar.dashboard.reservation_tables import LIVE
 
 #: The parts of the list: their names in addresses, what people read, the states in them, and how
 #: they are sorted. What runs has begun earlier than what comes.
 _PARTS = {
     "live": (
         gettext_lazy("Running and coming"),
-        ["ACTIVE", "ERROR", "PENDING_CREATE", "ALLOCATED"],
+        LIVE,
         "start",
     ),
     "past": (gettext_lazy("Over"), ["COMPLETE"], "end:desc"),
@@ -115,7 +116,7 @@ class ReservationPage(pages.PageView):
             left=found.end - pages.now(),
             length=found.end - found.start,
             fewer=found.instance_count - 1,
-            live=found.status in ("PENDING_CREATE", "ALLOCATED", "ACTIVE", "ERROR"),
+            live=found.status in LIVE,
             running=found.status == "ACTIVE",
             servers=inside,
             full=not servers.places_left(found, inside),
