@@ -28,7 +28,7 @@ def start(timing: Timing) -> None:
     with error_translation.translated():
         name, due = timing.reservation_id, timing.span.start
         blazar_errors.check_time(due, clock.utcnow(), f"reservation {name} starts")
-        blazar_start_end.start(name, due, monitor.opener().open)
+        blazar_start_end.start(name, due, monitor.opener().open_for_blazar)
 
 
 def end(timing: Timing) -> None:

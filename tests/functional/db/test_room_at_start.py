@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from blazar.db import api as db_api
 from blazar.notification import notifier
 from oslo_db import exception as db_exc
 from oslo_utils import timeutils
@@ -27,7 +28,7 @@ from warre_blazar.plugins import notifications
 from warre_blazar.services.booking import lookup
 from warre_blazar.services.moves import opening
 from warre_blazar.services.records import server_samples
-from warre_blazar.services.running import backing, room_look
+from warre_blazar.services.running import backing, blazar_start_end, room_look
 
 pytestmark = pytest.mark.usefixtures("database")
 
@@ -218,6 +219,24 @@ def test_instances_go_to_a_host_with_room_before_the_start(manager: Manager, clo
         assert not host_marks.every(db)[a].abandoned
     assert manager.told == []
     assert moves(lease) == [{"reason": "no_room"}]
+
+
+def test_instances_go_to_a_host_with_room_if_blazar_starts_their_lease(
+    manager: Manager, cloud: Cloud
+):
+    """Blazar's own executor comes first if a lease is booked just before its turn."""
+    world.add_host(cloud, "a", vcpus=4)
+    world.add_host(cloud, "b", vcpus=4)
+    lease = book(world.add_flavor(slots=2), 2)
+    intrude(cloud, "a", 3)
+    db_api.lease_update(lease.id, {"status": "STARTING"})
+    timeutils.set_time_override(SPAN.start)
+    blazar_start_end.start(lease.reservation_id, SPAN.start, manager.opener.open_for_blazar)
+    timeutils.clear_time_override()
+    assert on_hosts(lease) == offered(cloud, lease) == {"b": 2}
+    assert reason(lease) is None
+    assert moves(lease) == [{"reason": "no_room"}]
+    assert manager.told == []
 
 
 def test_instances_stay_that_have_room(manager: Manager, cloud: Cloud):

@@ -19,7 +19,7 @@ from warre_blazar.domain.records.changes import MoveReason
 from warre_blazar.domain.running.holders import Holder
 from warre_blazar.domain.running.wanted import HostUse
 from warre_blazar.errors import exceptions
-from warre_blazar.services.moves.relocation import Relocated, Shortage, Why, relocate
+from warre_blazar.services.moves.relocation import BLAZAR, Relocated, Shortage, Why, relocate
 from warre_blazar.services.running import backing, room_look
 from warre_blazar.services.running.backing import Prepared
 from warre_blazar.services.running.room_look import Look
@@ -61,16 +61,22 @@ class Opener:
     #: Tells the operator of a reservation, once, when its places can't be used.
     tell: Callable[[RoomLacking], None] = _tell_nobody
 
-    def open(self, reservation_id: str) -> None:
+    def open(self, reservation_id: str, manager_id: str | None = None) -> None:
         """Open a reservation that has begun, as far as its hosts have room.
 
+        :param manager_id: who is starting the reservation's lease, as in ``checked``.
         :raises PlacesUnusable: the project has access, but can't use all places.
         :raises ServiceUnavailable, ServiceRefused: ``backing.reconcile`` does the remaining steps.
         """
         prepared, now = backing.prepare(reservation_id), clock.utcnow()
-        backing.grant(reservation_id, self.checked(reservation_id, prepared, now))
+        checked = self.checked(reservation_id, prepared, now, manager_id=manager_id)
+        backing.grant(reservation_id, checked)
         # It may be flagged because of what was found earlier.
-        self._move(reservation_id, {}, now, None)
+        self._move(reservation_id, {}, now, manager_id)
+
+    def open_for_blazar(self, reservation_id: str) -> None:
+        """Do what ``open`` does, while Blazar's own executor starts the reservation's lease."""
+        self.open(reservation_id, BLAZAR)
 
     def checked(
         self,
@@ -86,8 +92,8 @@ class Opener:
 
         :param moment: the start, or the present if the reservation has begun.
         :param look: what Placement has said about hosts. None: Placement is asked.
-        :param manager_id: the manager that is starting the reservation's lease. None: the
-            reservation has begun.
+        :param manager_id: the manager that is starting the reservation's lease, or
+            ``relocation.BLAZAR``. None: the reservation has begun.
         :returns: what is prepared by now, for ``backing.grant``.
         :raises ServiceUnavailable, ServiceRefused: other hosts couldn't be prepared.
         """

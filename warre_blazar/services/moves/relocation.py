@@ -55,6 +55,9 @@ LOG = logging.getLogger(__name__)
 #: The statuses of leases that nothing is working on.
 _STABLE = (lease_states.PENDING, lease_states.ACTIVE, lease_states.ERROR)
 
+#: Instead of a manager's id: Blazar's own executor, which starts a lease without a claim.
+BLAZAR = "blazar"
+
 
 class MoveResult(enum.Enum):
     """What became of a reservation that was to leave some hosts."""
@@ -117,7 +120,7 @@ class Shortage:
     unusable: Mapping[str, int]
     #: How many instances other hosts have room for now, by host id. Other hosts have none.
     elsewhere: Mapping[str, int] = dataclasses.field(default_factory=dict)
-    #: The manager that is starting the reservation's lease. None: nobody is.
+    #: The manager that is starting the reservation's lease, or ``BLAZAR``. None: nobody is.
     manager_id: str | None = None
 
 
@@ -251,6 +254,8 @@ class _Case:
         claim, mine = self.lease.claim, self.shortage and self.shortage.manager_id
         if claim is not None and mine is not None:
             return (claim.manager_id, claim.action) != (mine, START)
+        if mine == BLAZAR and self.lease.status == lease_states.STARTING:
+            return False
         is_claimed = claim_state(claim) is not lease_states.ClaimState.NONE
         return is_claimed or self.lease.status not in _STABLE
 
