@@ -37,7 +37,7 @@ _CAPACITY = (
 )
 
 #: The codes of warnings that say why nobody can book a flavor.
-_WHY_UNBOOKABLE = frozenset({"no_hosts", "unknown_property"})
+_WHY_UNBOOKABLE = frozenset({"no_hosts", "unknown_property", "unknown_zone"})
 
 #: The statuses of the reservations with which a flavor can't be deleted.
 _LIVE = [state for state in STATES if state != "COMPLETE"]

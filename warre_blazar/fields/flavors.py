@@ -194,7 +194,8 @@ class FlavorOffered(FlavorFields):
         "asked whether a server could ever boot. `projects_overbooked`: projects hold more "
         "instances than a project may hold at a time now. `slots_exceed_hosts`: the hosts hold "
         "fewer instances than the flavor has slots. `slots_overbooked`: more instances are booked "
-        "than the flavor has slots now. `unknown_property`: no host has a property of that name.",
+        "than the flavor has slots now. `unknown_property`: no host has a property of that name. "
+        "`unknown_zone`: no host is in the availability zone.",
         Use.READ_ONLY | Use.NOT_IN_WARRE | Use.SOMETIMES,
         default=(),
     )

@@ -110,7 +110,7 @@ TIMEZONE = _field("timezone", "expected the name of a time zone such as Europe/B
 WEEKLY_HOURS = _field(
     "weekly_hours",
     "expected hours, times of the week, and a time zone, such as 8h mon-fri 19:00-08:00, sat-sun "
-    "Europe/Berlin",
+    "Europe/Berlin, in place of {part!r}",
 )
 LOCAL_TIME = _field(
     "local_time", "expected a local time without an offset, such as 2026-12-01T09:00"

@@ -40,6 +40,11 @@ UNKNOWN_PROPERTY = Entry("unknown_property", _UNKNOWN)
 MISSPELLED_PROPERTY = Entry(
     "unknown_property", f"{_UNKNOWN}; the most similar property is {{similar}}", "misspelled"
 )
+UNKNOWN_ZONE = Entry(
+    "unknown_zone",
+    "No host in Blazar is in the availability zone {zone}, so nobody can book the flavor; its "
+    "hosts are in {zones:names}",
+)
 DEVICES_SHARED = Entry(
     "devices_shared",
     "The flavor {flavor} takes {classes:names} of the same devices in other amounts or with other "

@@ -113,6 +113,22 @@ def test_property_that_no_host_has_is_told_from_one_that_differs(site: Site, adm
         ]
 
 
+def test_zone_that_no_host_is_in_is_told_with_those_that_there_are(site: Site, admin: Person):
+    world.add_host(site.cloud, "other", zone="az2", reservable=False)
+    made = things.add_flavor(admin, availability_zone="Nova")
+    other = things.add_flavor(admin, name="other", availability_zone="az2")
+    changed = admin.patch(f"flavors/{other['id']}", {"availability_zone": "Nova"}).json
+    assert other["warnings"] == []
+    for flavor in (made, changed):
+        assert [(each["code"], each["message"]) for each in flavor["warnings"]] == [
+            (
+                "unknown_zone",
+                "No host in Blazar is in the availability zone Nova, so nobody can book the "
+                "flavor; its hosts are in az1, az2",
+            )
+        ]
+
+
 @pytest.mark.parametrize("terms", UNBOOKABLE.values(), ids=UNBOOKABLE)
 def test_booking_of_flavor_that_no_host_can_hold_is_refused(
     site: Site, admin: Person, alpha: Person, terms: dict

@@ -505,7 +505,7 @@ def test_create_and_set_warn_of_a_flavor_that_no_host_could_hold(
         assert ("openstack reservation host list" in said) == (hosts == 0)
 
 
-@pytest.mark.parametrize("code", ["no_hosts", "unknown_property"])
+@pytest.mark.parametrize("code", ["no_hosts", "unknown_property", "unknown_zone"])
 def test_known_cause_of_a_flavor_that_cannot_be_booked_is_all_that_is_said(
     api: Api, run: Run, capsys: pytest.CaptureFixture[str], code: str
 ) -> None:

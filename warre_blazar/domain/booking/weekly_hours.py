@@ -8,14 +8,14 @@ import zoneinfo
 from collections.abc import Iterator
 from typing import Self
 
-from warre_blazar import times
+from warre_blazar import texts, times
 from warre_blazar.domain.timeline import Span
 
 _DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _DAY = "|".join(_DAYS)
-_CLOCK = r"(\d\d):([0-5]\d)"
+_CLOCK = r"(\d\d?)(?::([0-5]\d))?"
 _PERIOD = re.compile(rf"({_DAY})(?:-({_DAY}))?(?: {_CLOCK}-{_CLOCK})?")
-_ALL = re.compile(r"(\d{1,6})h (.+) (\S+)")
+_ALL = re.compile(r"(\d{1,6}) ?h (.+) (\S+)")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,16 +40,16 @@ class WeeklyHours:
     def parse(cls, text: str) -> Self:
         """Read a text such as "8h mon-fri 19:00-08:00, sat-sun Europe/Berlin".
 
-        :raises ValueError: the text has another form, or there is no such zone.
+        :raises NotValid: the text has another form, or there is no such zone.
         """
         found = _ALL.fullmatch(text)
         if found is None:
-            raise ValueError(text)
+            raise _not_valid(text)
         hours, periods, zone = found.groups()
         try:
             known = zoneinfo.ZoneInfo(zone)
-        except (OSError, zoneinfo.ZoneInfoNotFoundError) as error:
-            raise ValueError(zone) from error
+        except (OSError, ValueError, zoneinfo.ZoneInfoNotFoundError) as error:
+            raise _not_valid(zone) from error
         read = tuple(_period(each) for each in periods.split(", "))
         return cls(int(hours) * times.HOUR, read, known)
 
@@ -85,19 +85,23 @@ class WeeklyHours:
         return local.replace(tzinfo=self.zone).astimezone(datetime.UTC).replace(tzinfo=None)
 
 
+def _not_valid(part: str) -> texts.NotValid:
+    return texts.NotValid(texts.expected.WEEKLY_HOURS(part=part))
+
+
 def _period(text: str) -> _Period:
     found = _PERIOD.fullmatch(text)
     if found is None:
-        raise ValueError(text)
+        raise _not_valid(text)
     first, last = _DAYS.index(found[1]), _DAYS.index(found[2] or found[1])
     count = (last - first) % len(_DAYS) + 1
     weekdays = frozenset((first + number) % len(_DAYS) for number in range(count))
     if found[3] is None:
         return _Period(weekdays, times.NO_TIME, times.DAY)
     start, end = (
-        int(hour) * times.HOUR + int(minute) * times.MINUTE
+        int(hour) * times.HOUR + int(minute or 0) * times.MINUTE
         for hour, minute in ((found[3], found[4]), (found[5], found[6]))
     )
     if start >= times.DAY or end > times.DAY:
-        raise ValueError(text)
+        raise _not_valid(text)
     return _Period(weekdays, start, end if end > start else end + times.DAY)

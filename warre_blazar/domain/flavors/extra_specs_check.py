@@ -27,6 +27,9 @@ _CHOICES = {
 #: spec is another way to express ``hw:cpu_thread_policy``.
 _THREADS_KEY = re.compile(rf"^trait([1-9][0-9]*)?:{nova_requests.HYPERTHREADING}\Z")
 
+#: Matches also the keys with the word in the singular, which Nova would ignore.
+_RESOURCES_KEY = re.compile(r"resource(s.*|[0-9]*):")
+
 
 def check(extra_specs: Mapping[str, str]) -> None:
     """Refuse extra specs that Nova or Placement would refuse later, when a booking uses them.
@@ -41,7 +44,7 @@ def check(extra_specs: Mapping[str, str]) -> None:
 
 
 def _check_key(key: str, value: str) -> None:
-    if key.startswith("resources") and ":" in key:
+    if _RESOURCES_KEY.match(key):
         if not nova_requests.RESOURCE_KEY.match(key) or not re.fullmatch(r"[0-9]{1,9}", value):
             raise texts.NotValid(texts.extra_specs.RESOURCES(key=key))
     elif key.startswith("trait") and ":" in key:

@@ -119,6 +119,18 @@ def unknown_properties(shape: Shape) -> list[Said]:
     ]
 
 
+def unknown_zone(shape: Shape) -> list[Said]:
+    """The doubt about a shape whose availability zone no host is in."""
+    wanted = shape.availability_zone
+    if not wanted:
+        return []
+    with session.reader() as db:
+        hosts = reservable_hosts.empty(db, closed=None)
+    known = {host.availability_zone for host in hosts if host.availability_zone}
+    is_known = not known or wanted in known
+    return [] if is_known else [warnings.UNKNOWN_ZONE(zone=wanted, zones=sorted(known))]
+
+
 def _unknown_property(name: str, known: Iterable[str]) -> Said:
     similar = difflib.get_close_matches(name, sorted(known), 1)
     if not similar:

@@ -109,8 +109,8 @@ def _check_weekly_hours(text: str | None) -> None:
     try:
         if text is not None:
             WeeklyHours.parse(text)
-    except ValueError as error:
-        raise exceptions.InvalidField("weekly_hours", texts.expected.WEEKLY_HOURS()) from error
+    except texts.NotValid as error:
+        raise exceptions.InvalidField("weekly_hours", error.expected) from error
 
 
 def _check_period(start: datetime.datetime | None, end: datetime.datetime | None) -> None:
@@ -193,6 +193,7 @@ def _written(flavor: Flavor, doubts: tuple[Said, ...]) -> Written:
         *bootable.shared_devices(flavor),
         *bootable.no_hosts(),
         *bootable.unknown_properties(flavor.shape),
+        *bootable.unknown_zone(flavor.shape),
         *capacity.doubts_about_slots(flavor, timeutils.utcnow()),
         *capacity.doubts_about_projects(flavor, timeutils.utcnow()),
     )
@@ -275,6 +276,8 @@ def update(
             found += _namesakes(flavor)
         if "properties" in values:
             found += bootable.unknown_properties(flavor.shape)
+        if "availability_zone" in values:
+            found += bootable.unknown_zone(flavor.shape)
         if "slots" in values:
             found += capacity.doubts_about_slots(flavor, now)
         if "max_instances_per_project" in values:

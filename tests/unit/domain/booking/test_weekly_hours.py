@@ -4,6 +4,7 @@ import datetime
 
 import pytest
 
+from warre_blazar import texts
 from warre_blazar.domain.booking.weekly_hours import WeeklyHours
 from warre_blazar.domain.timeline import Span
 
@@ -62,7 +63,6 @@ def test_long_window_ends_where_the_hours_are_known():
         "8h UTC",
         "8h mon-fri",
         "8h mon-fry UTC",
-        "8h mon-fri 19-08 UTC",
         "8h mon-fri 24:00-08:00 UTC",
         "8h mon-fri 19:00-24:01 UTC",
         "8h mon-fri 19:60-08:00 UTC",
@@ -74,5 +74,25 @@ def test_long_window_ends_where_the_hours_are_known():
     ],
 )
 def test_other_texts_are_refused(text: str):
-    with pytest.raises(ValueError):
+    with pytest.raises(texts.NotValid):
+        WeeklyHours.parse(text)
+
+
+def test_hours_are_written_in_several_ways():
+    assert WeeklyHours.parse("8 h mon-fri 19-8:00, sat, sun Europe/Berlin") == WeeklyHours.parse(
+        "8h mon-fri 19:00-08:00, sat, sun Europe/Berlin"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("8h mon-fri 19:00-8.30, sat-sun Europe/Berlin", "mon-fri 19:00-8.30"),
+        ("8h mon-fri, saturday Europe/Berlin", "saturday"),
+        ("8h mon-fri, sat-sun Berlin", "Berlin"),
+        ("mon-fri 19:00-08:00 Europe/Berlin", "mon-fri 19:00-08:00 Europe/Berlin"),
+    ],
+)
+def test_refusal_names_the_part_that_is_wrong(text: str, part: str):
+    with pytest.raises(texts.NotValid, match=f"in place of '{part}'"):
         WeeklyHours.parse(text)

@@ -90,6 +90,8 @@ def test_extra_specs_that_nova_takes(specs):
     "specs",
     [
         pytest.param({"resources:VGPU": "one"}, id="a word"),
+        pytest.param({"resource:VGPU": "1"}, id="singular"),
+        pytest.param({"resource1:VGPU": "1"}, id="singular of a group"),
         pytest.param({"resources:VGPU": "1.5"}, id="a fraction"),
         pytest.param({"resources:VGPU": "-1"}, id="negative"),
         pytest.param({"resources:VGPU": ""}, id="empty"),
