@@ -1,16 +1,20 @@
 """Arguments that several commands share, and parsers of their values."""
 
 import argparse
+import contextlib
 import datetime
 import functools
 import re
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from warre_blazar.cli import keystone_names, time_display, time_suggestions, times
 from warre_blazar.cli.failure import WrongArguments
 
 _AFFINITIES = {"true": True, "false": False, "none": None}
 _NO_TIME = datetime.timedelta()
+
+T = TypeVar("T")
 
 
 def today() -> datetime.date:
@@ -224,6 +228,17 @@ def count_or_none(text: str, least: int = 1) -> int | None:
         return count(text, least)
     except argparse.ArgumentTypeError as error:
         raise argparse.ArgumentTypeError(f"{error}, or none") from None
+
+
+def whole_hours(read: Callable[..., T], text: str, least: int = 1) -> T:
+    """Parse a number of hours, which may be written as a length such as 7d too.
+
+    :param read: parses the number.
+    """
+    with contextlib.suppress(argparse.ArgumentTypeError):
+        hours, rest = divmod(length(text), datetime.timedelta(hours=1))
+        text = text if rest else str(hours)
+    return read(text, least)
 
 
 class Length(datetime.timedelta):

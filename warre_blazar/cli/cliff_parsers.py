@@ -136,22 +136,38 @@ def unrecognized(parser: argparse.ArgumentParser, words: Sequence[str]) -> str:
     message = f"Unrecognized arguments: {' '.join(words)}"
     if _FORMAT_OPTIONS.intersection(word.partition("=")[0] for word in words):
         return f"{message}; this command prints no document, and its exit status says what happened"
-    option = next((word.partition("=")[0] for word in words if word.startswith("--")), None)
-    if option is None:
-        return f"{message}; put a value of several words in quotes, as in --start 'mon 9:00'"
-    if option in getattr(parser, "fixed", ()):
-        return f"{message}; {option[2:]} can't be changed, so make another one with new values"
-    if _is_argument(parser, option):
-        return f"{message}; write the {option[2:].upper()} without {option}"
-    if where := getattr(parser, "elsewhere", {}).get(option):
-        return f"{message}; {where}"
+    options = [word.partition("=")[0] for word in words if word.startswith("--")]
+    if not options:
+        return f"{message}; {_about_values(parser)}"
+    for option in options:
+        if option in getattr(parser, "fixed", ()):
+            return f"{message}; {option[2:]} can't be changed, so make another one with new values"
+        if _is_argument(parser, option):
+            return f"{message}; write the {option[2:].upper()} without {option}"
+        if where := getattr(parser, "elsewhere", {}).get(option):
+            return f"{message}; {where}"
+    meant = [name for option in options if (name := _meant(parser, option))]
+    are = "are" if len(meant) > 1 else "is"
+    return f"{message}; {are} {' and '.join(meant)} meant?" if meant else message
+
+
+def _about_values(parser: argparse.ArgumentParser) -> str:
+    """What to do about words that belong to no option."""
+    quoted = "put a value of several words in quotes"
+    if "--start" in parser._option_string_actions:
+        return f"{quoted}, as in --start 'mon 9:00'"
+    arguments = [action.metavar for action in parser._get_positional_actions()]
+    return f"give one {arguments[-1]} at a time, and {quoted}" if arguments else quoted
+
+
+def _meant(parser: argparse.ArgumentParser, option: str) -> str | None:
+    """The option of a command that is meant by another word."""
     known = [name for name in parser._option_string_actions if name.startswith("--")]
     # All options begin with two hyphens, so these don't make two options similar.
     bare = difflib.get_close_matches(option[2:], [name[2:] for name in known], 1, _CLOSE)
     nearest = [f"--{name}" for name in bare]
     same = [_SYNONYMS[option]] if _SYNONYMS.get(option) in known else []
-    meant = next(iter([*same, *nearest]), None)
-    return f"{message}; is {meant} meant?" if meant else message
+    return next(iter([*same, *nearest]), None)
 
 
 def help_command(program: str) -> str:

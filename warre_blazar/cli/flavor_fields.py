@@ -53,6 +53,9 @@ def confirmed_values(command: base.ChangeCommand, parsed_args: argparse.Namespac
     :raises Failure: the user doesn't confirm.
     """
     values = {name: getattr(parsed_args, name) for name in _NAMES if name in parsed_args}
+    for name in _TIMES:
+        if (getattr(parsed_args, name, None) or "").lower() == "none":
+            setattr(parsed_args, name, None)
     start, end = command.times(parsed_args)
     moments = {"start": start, "end": end}
     values |= {name: moments[name] for name in moments if name in parsed_args}
@@ -128,6 +131,8 @@ def _add_number(
     """Add an option for a number without a unit. The word none stands for null."""
     nullable, null = field.kind.nullable, field.description.partition("Null: ")[2].rstrip(".")
     read = arguments.count_or_none if nullable else arguments.count
+    if field.key.endswith("_hours"):
+        read = functools.partial(arguments.whole_hours, read)
     parser.add_argument(
         _flag(field.key),
         metavar="N",

@@ -194,7 +194,9 @@ class CreateFlavor(_Flavors, base.ChangeCommand, base.ShowCommand):
             "instead",
         )
         flavor_fields.add_all(parser)
-        return parser
+        grant = f"{self.name('flavor-access-grant')} FLAVOR PROJECT"
+        let = f"{grant} lets a project book a private flavor"
+        return cliff_parsers.with_elsewhere(parser, ["--project"], let)
 
     def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
         values = flavor_fields.confirmed_values(self, parsed_args)

@@ -1,11 +1,24 @@
 """What ``openstack`` says if only the first words of a command are typed, or unknown ones."""
 
 import argparse
+import difflib
 import sys
 from collections.abc import Sequence
 from typing import Any
 
 from cliff import command
+
+#: Words that people use in place of the last word of a command.
+_SYNONYMS = {
+    **dict.fromkeys(("book", "reserve", "add", "new"), "create"),
+    **dict.fromkeys(("cancel", "remove"), "delete"),
+    **dict.fromkeys(("change", "update"), "set"),
+}
+#: Commands that people type, and those that do it.
+_OTHERS = {
+    "reservation extend": "reservation set RESERVATION --end +2h",
+    "reservation quota list": "reservation limits show --all-projects",
+}
 
 
 class _Listing(argparse.ArgumentParser):
@@ -32,10 +45,20 @@ class CommandGroup(command.Command):
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> int:
-        name = " ".join([self.app.NAME, str(self.cmd_name), *parsed_args.words])
-        known = "\n".join(self._commands(f"{self.app.NAME} {self.cmd_name}"))
-        print(f"{name} isn't a command. There are:\n{known}", file=sys.stderr)
+        group = f"{self.app.NAME} {self.cmd_name}"
+        name, known = " ".join([group, *parsed_args.words]), self._commands(group)
+        meant = self._meant(group, known, *parsed_args.words[:1])
+        there = [f"is {meant} meant?"] if meant else ["There are:", *known]
+        print(f"{name} isn't a command{';' if meant else '.'}", "\n".join(there), file=sys.stderr)
         return 2
+
+    def _meant(self, group: str, known: Sequence[str], word: str = "") -> str | None:
+        """The command of the group that is meant by another word, or None."""
+        if other := _OTHERS.get(f"{self.cmd_name} {word}"):
+            return f"{self.app.NAME} {other}"
+        words = [name.strip().removeprefix(f"{group} ") for name in known]
+        close = difflib.get_close_matches(_SYNONYMS.get(word, word), words, 1)
+        return f"{group} {close[0]}" if close else None
 
     def _commands(self, group: str) -> Sequence[str]:
         program, _, words = group.partition(" ")

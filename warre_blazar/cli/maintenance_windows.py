@@ -2,9 +2,17 @@
 
 import argparse
 import datetime
+import functools
 from typing import Any
 
-from warre_blazar.cli import arguments, base, listing, time_display, window_conflicts
+from warre_blazar.cli import (
+    arguments,
+    base,
+    cliff_parsers,
+    listing,
+    time_display,
+    window_conflicts,
+)
 from warre_blazar.cli.failure import WrongOptions
 from warre_blazar.client import Window, errors, lookup
 from warre_blazar.client.types import Document
@@ -84,7 +92,7 @@ class CreateWindow(_Windows, base.ChangeCommand, base.ShowCommand):
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         parser.add_argument("flavors", metavar="FLAVOR", nargs="*", help="ID or name of a flavor")
-        _add_hosts(parser, "ID or hypervisor hostname of a host to close (repeatable)")
+        _add_hosts(parser, "ID or hypervisor hostname of a host to close (repeatable, or commas)")
         _add_bookings(parser)
         arguments.add_start(parser, "start of the window", required=True)
         arguments.add_until(parser, "end of the window", "length of the window (instead of --end)")
@@ -152,7 +160,9 @@ class UpdateWindow(_Windows, base.OneCommand, base.ChangeCommand, base.ShowComma
             parser, "ID or hypervisor hostname of a host (repeatable); replaces the present hosts"
         )
         _add_bookings(parser)
-        return parser
+        others = [f"--{verb}-{noun}" for verb in ("add", "remove") for noun in ("host", "flavor")]
+        replace = "--host and --flavor replace the present ones, so give all that it shall close"
+        return cliff_parsers.with_elsewhere(parser, others, replace)
 
     def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
         start, end = self.times(parsed_args)
@@ -271,7 +281,10 @@ def _flat(window: Window) -> Document:
 
 
 def _add_hosts(parser: argparse.ArgumentParser, text: str) -> None:
-    parser.add_argument("--host", metavar="HOST", dest="hosts", action="append", help=text)
+    names = functools.partial(str.split, sep=",")
+    parser.add_argument(
+        "--host", metavar="HOST", dest="hosts", action="extend", type=names, help=text
+    )
 
 
 def _add_bookings(parser: argparse.ArgumentParser) -> None:

@@ -11,7 +11,7 @@ from warre_blazar.cli import (
     user_names,
 )
 from warre_blazar.cli.reservation_fields import BESIDE, flat
-from warre_blazar.client import Reservation, errors
+from warre_blazar.client import Reservation, errors, lookup
 from warre_blazar.fields.declaration import Use, columns, fields
 from warre_blazar.fields.reservations import DELETED, STATES
 
@@ -79,7 +79,7 @@ class ListReservations(listing.ListObjects):
             type=_sort,
         ),
         listing.limit("list only the first N"),
-        listing.option("--name", "only reservations with this name", metavar="NAME"),
+        listing.option("--name", "only reservations with exactly this name", metavar="NAME"),
         listing.option(
             "--deleted",
             "show only deleted reservations, with the time and the user of the deletion; the "
@@ -120,7 +120,17 @@ class ListReservations(listing.ListObjects):
             else:
                 parsed_args.all_projects = True
                 return everywhere
-        return self.v2.reservations.list(**filters)
+        found = self.v2.reservations.list(**filters)
+        if parsed_args.name and not found and not self.is_for_programs:
+            self.nothing = self._no_such_name(parsed_args.name, filters)
+        return found
+
+    def _no_such_name(self, name: str, filters: dict[str, Any]) -> str:
+        """Return a text that proposes names which contain another one."""
+        others = self.v2.reservations.list(**{**filters, "name": None})
+        similar = lookup.similar(name, sorted({each.name for each in others if each.name}))
+        hint = f"; similar names: {', '.join(map(repr, similar))}" if similar else ""
+        return f"No reservation has exactly this name{hint}"
 
     def _is_of_all_projects(self, filters: dict[str, Any]) -> bool:
         """Whether the filters search for reservations that may be of any project."""

@@ -68,6 +68,8 @@ def similar(text: str, today: datetime.date) -> list[str]:
     """
     if re.fullmatch(r"\d{9,11}", text):
         return [f"@{text}"]
+    if re.fullmatch(r"\d{4}-\d\d", text):
+        return [f"{text}-01"]
     spelled = _spelled(text)
     if lengths := _lengths(spelled):
         return lengths

@@ -164,7 +164,8 @@ def window(windows: Any, ref: str) -> str:
     all_windows = windows.list()
     matches = [w for w in all_windows if _is_start_of_id(ref, w.id)]
     matches = matches or [w for w in all_windows if w.note == ref]
-    return _sole_id("maintenance window", ref, [w.id for w in matches], matches)
+    notes = [w.note for w in all_windows]
+    return _sole_id("maintenance window", ref, [w.id for w in matches], matches, notes)
 
 
 def series(all_series: Any, ref: str, *, past: bool = False) -> str:
@@ -185,7 +186,8 @@ def series(all_series: Any, ref: str, *, past: bool = False) -> str:
     live = [s.id for s in named if s.status != "ended"]
     if named and not past and not ids and not live:
         raise over_error(all_series, ref, named)
-    return _sole_id("series", ref, ids or live or [s.id for s in named], [])
+    names = [s.name for s in own]
+    return _sole_id("series", ref, ids or live or [s.id for s in named], [], names)
 
 
 def wait(waits: Any, ref: str) -> str:
@@ -202,7 +204,8 @@ def wait(waits: Any, ref: str) -> str:
     ids = _started(own, ref)
     named = [w for w in own if w.name == ref]
     waiting = [w.id for w in named if w.status == "WAITING"]
-    return _sole_id("wait", ref, ids or waiting or [w.id for w in named[-1:]], [])
+    names = [w.name for w in own]
+    return _sole_id("wait", ref, ids or waiting or [w.id for w in named[-1:]], [], names)
 
 
 def owned(collection: Any, kind: str, ref: str) -> str:
@@ -230,12 +233,22 @@ def _is_start_of_id(ref: str, object_id: str) -> bool:
 
 
 def _sole_id(
-    kind: str, ref: str, ids: list[str], things: Sequence[Reservation] | Sequence[Window]
+    kind: str,
+    ref: str,
+    ids: list[str],
+    things: Sequence[Reservation] | Sequence[Window],
+    names: Iterable[str | None] = (),
 ) -> str:
+    """Return the only one of some ids.
+
+    :param names: the names of all objects, of which similar ones are proposed.
+    """
     if len(ids) == 1:
         return ids[0]
     if not ids:
-        raise errors.NotFound(f"There is no {kind} {ref!r} that you may see", 404)
+        nearest = ", ".join(map(repr, similar(ref, filter(None, names))))
+        hint = f". Did you mean {nearest}?" if nearest else ""
+        raise errors.NotFound(f"There is no {kind} {ref!r} that you may see{hint}", 404)
     lines = [_description(thing) for thing in things] or ids
     several = kind if kind.endswith("s") else f"{kind}s"
     raise errors.Ambiguous(

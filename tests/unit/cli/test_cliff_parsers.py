@@ -10,6 +10,7 @@ from warre_blazar.cli import (
     booking,
     calendar,
     cliff_parsers,
+    flavor_access,
     flavors,
     maintenance_windows,
     offers,
@@ -48,6 +49,10 @@ from warre_blazar.cli.failure import Failure
         (flavors.UpdateFlavor, ["--memory=4G"], "memory can't be changed"),
         (flavors.UpdateFlavor, ["--slot", "4"], "is --slots meant?"),
         (flavors.UpdateFlavor, ["--no-end-date"], "is --no-end meant?"),
+        (flavors.CreateFlavor, ["--vcpus", "1", "--ram"], "are --vcpu and --memory meant?"),
+        (flavors.CreateFlavor, ["--project", "p"], "FLAVOR PROJECT lets a project book"),
+        (flavor_access.GrantAccess, ["beta"], "give one PROJECT at a time, and put a value"),
+        (maintenance_windows.UpdateWindow, ["--add-host", "cmp4"], "replace the present ones"),
     ],
 )
 def test_unrecognized(command: type[base.Command], words: list[str], said: str) -> None:
@@ -61,7 +66,7 @@ def test_other_spelling_of_a_required_option_is_named(capsys: pytest.CaptureFixt
     parser = flavors.CreateFlavor(SimpleNamespace(client_manager=None), None).get_parser("it")
     with pytest.raises(SystemExit):
         parser.parse_args(["gpu", "--vcpus", "4", "--ram", "2G"])
-    assert "--vcpus --ram; is --vcpu meant?" in capsys.readouterr().err
+    assert "--vcpus --ram; are --vcpu and --memory meant?" in capsys.readouterr().err
     with pytest.raises(SystemExit):
         parser.parse_args(["gpu", "--vcpu", "4", "--ram", "2G"])
     assert "--ram; is --memory meant?" in capsys.readouterr().err

@@ -147,6 +147,8 @@ def test_create_refuses(
     [
         (["--name", "g", "--slots", "5"], {"name": "g", "slots": 5}),
         (["--max-length-hours", "7", "--inactive"], {"max_length_hours": 7, "active": False}),
+        (["--max-length-hours", "7d"], {"max_length_hours": 168}),
+        (["--gap-hours", "2 days", "--end", "none"], {"gap_hours": 48, "end": None}),
         (["--private"], {"is_public": False}),
         (["--no-start", "--no-end"], {"start": None, "end": None}),
         (["--no-description", "--no-properties"], {"description": None, "properties": None}),
@@ -285,6 +287,9 @@ def test_number_that_is_none_of_both_names_the_word(
     with pytest.raises(SystemExit):
         run(flavors.UpdateFlavor, "f", "--gap-hours", "soon")
     assert "'soon' isn't a whole number of at least 0, or none" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        run(flavors.UpdateFlavor, "f", "--max-length-hours", "90m")
+    assert "'90m' isn't a whole number of at least 1\n" in capsys.readouterr().err
     with pytest.raises(SystemExit):
         run(flavors.UpdateFlavor, "f", "--slots", "none")  # Each flavor has slots.
     assert "'none' isn't a whole number of at least 1\n" in capsys.readouterr().err

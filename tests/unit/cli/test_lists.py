@@ -10,7 +10,7 @@ import pytest
 
 from tests.fakes.service import Answer
 from tests.unit.cli.conftest import Run
-from tests.unit.cli.fake_api import Api, flavor, listing
+from tests.unit.cli.fake_api import Api, flavor, listing, reservation
 from tests.unit.cli.test_offers import found, offer
 from warre_blazar.cli import (
     booking,
@@ -170,6 +170,46 @@ def test_group_lists_its_commands(capsys: pytest.CaptureFixture[str]) -> None:
     parser = group.get_parser("openstack reservation series")
     lines = ["  openstack reservation series create", "  openstack reservation series list"]
     assert parser.format_help().splitlines()[1:] == lines
-    assert group.run(parser.parse_args(["book", "--more"])) == 2
+    assert group.run(parser.parse_args(["lesson", "--more"])) == 2
     said = capsys.readouterr().err.splitlines()
-    assert said == ["openstack reservation series book --more isn't a command. There are:", *lines]
+    assert said == [
+        "openstack reservation series lesson --more isn't a command. There are:",
+        *lines,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (["book", "--help"], "openstack reservation create"),
+        (["extend", "r"], "openstack reservation set RESERVATION --end +2h"),
+        (["lst"], "openstack reservation list"),
+    ],
+)
+def test_command_that_is_meant_stands_alone(
+    capsys: pytest.CaptureFixture[str], words: list[str], meant: str
+) -> None:
+    names = ("reservation create", "reservation list", "reservation set", "reservation wait list")
+    known = _Known((name, SimpleNamespace(value="warre_blazar.cli.x:X")) for name in names)
+    app: Any = SimpleNamespace(NAME="openstack", command_manager=known, stdout=io.StringIO())
+    group = groups.CommandGroup(app, None, cmd_name="reservation")
+    parser = group.get_parser("openstack reservation")
+    assert group.run(parser.parse_args(words)) == 2
+    assert capsys.readouterr().err == (
+        f"openstack reservation {' '.join(words)} isn't a command; is {meant} meant?\n"
+    )
+
+
+def test_list_by_a_part_of_a_name_says_that_names_are_exact(
+    api: Api, run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    robotics = reservation(name="robotics")
+    path = "GET /v2/reservations"
+    api.answers[path] = [listing(), listing(robotics, robotics, reservation())]
+    assert run(reservation_list.ListReservations, "--name", "robot") == ""
+    said = capsys.readouterr().err
+    assert said == "No reservation has exactly this name; similar names: 'robotics'.\n"
+    assert [seen.query.get("name") for seen in api.seen] == ["robot", None]
+    api.answers[path] = listing()
+    assert run(reservation_list.ListReservations, "--name", "robot", "-f", "value") == ""
+    assert capsys.readouterr().err == ""

@@ -189,6 +189,20 @@ def test_note_names_a_window(api: Api, run: Run, run_json: Callable[..., Any]) -
     assert body == {"end": "2026-12-22T00:00:00+00:00", "note": "x", "flavor_ids": [FLAVOR.id]}
 
 
+def test_hosts_of_a_window_may_stand_in_one_option(api: Api, run: Run) -> None:
+    api.answers["PATCH /v2/maintenancewindows/w"] = Answer(200, WINDOW)
+    given = ("--host", "cmp1,cmp2", "--host", "cmp3")
+    api.answers[f"PATCH /v2/maintenancewindows/{WINDOW['id']}"] = Answer(200, WINDOW)
+    run(maintenance_windows.UpdateWindow, WINDOW["id"], *given)
+    assert api.seen[-1].body == {"host_ids": ["cmp1", "cmp2", "cmp3"]}
+
+
+def test_part_of_a_note_is_refused_with_the_whole_one(api: Api, run: Run) -> None:
+    api.answers["GET /v2/maintenancewindows"] = listing(WINDOW)
+    with pytest.raises(BlazarClientException, match=r"may see\. Did you mean 'firmware'\?"):
+        run(maintenance_windows.ShowWindow, "firm")
+
+
 def test_ambiguous_note_is_refused(api: Api, run: Run) -> None:
     other = {**WINDOW, "id": "66666666-4444-4444-8444-444444444444"}
     api.answers["GET /v2/maintenancewindows"] = listing(WINDOW, other)

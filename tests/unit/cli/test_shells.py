@@ -244,9 +244,9 @@ def test_group_lists_its_own_commands(openstack: Cli) -> None:
     lines = [line.strip() for line in printed.splitlines()]
     assert "openstack reservation series create" in lines
     assert "openstack reservation list" not in lines
-    status, _, errors = openstack("reservation", "series", "book")
+    status, _, errors = openstack("reservation", "series", "lesson")
     assert status == 2
-    assert "openstack reservation series book isn't a command. There are:" in errors
+    assert "openstack reservation series lesson isn't a command. There are:" in errors
     assert "  openstack reservation series create" in errors
     # A command with the name of the group would hide these from the shell's completion.
     _, completion, _ = openstack("complete", "--shell", "none")
