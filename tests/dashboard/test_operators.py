@@ -182,6 +182,32 @@ def test_refusal_of_the_api_stands_at_its_field(operator: Visitor, api: Api) -> 
     page = operator.sends(f"{FLAVORS}create/", {**form, **values}, 200).content.decode()
     assert 'id="field_weekly_hours_error"><p>expected times of the week</p>' in page
     assert page.count("expected times of the week") == 1
+    why = "idle_end_hours: expected a number greater than idle_warn_hours"
+    said = error(422, why, "invalid_field", field="idle_end_hours", expected="a greater number")
+    api.answers["POST /v2/flavors"] = said
+    page = operator.sends(f"{FLAVORS}create/", {**form, **values}, 200).content.decode()
+    assert (
+        "<p>expected a number greater than &quot;Say so after hours without a server&quot;" in page
+    )
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        f"{WINDOWS}create/",
+        RESERVATIONS,
+        "/admin/refused_requests/",
+        "/project/reservation_series/create/",
+        "/project/reservation_waits/create/",
+    ],
+)
+def test_flavors_of_one_name_are_told_apart(operator: Visitor, api: Api, path: str) -> None:
+    other = "99999999-1111-4111-8111-111111111111"
+    api.answers["GET /v2/flavors"] = listing(flavor(), flavor(id=other), flavor(id="3", name="f"))
+    page = operator.sees(path)
+    for each in (FLAVOR.id, other):
+        assert re.search(rf"{FLAVOR.name} \({each}\)\s*<", page)
+    assert re.search(r">\s*f\s*<", page)
 
 
 def test_question_of_deletion_says_what_prevents_it(operator: Visitor, api: Api) -> None:
@@ -272,7 +298,7 @@ def test_window_over_nothing_is_refused_in_the_form(operator: Visitor, api: Api)
     api.answers["POST /v2/maintenancewindows"] = error(422, why, "invalid_field")
     given = {**FORM, "host_ids": [], "bookings": "refuse"}
     text = operator.sends(f"{WINDOWS}create/", given, 200).content.decode()
-    assert why in text and 'value="2099-12-01T00:00"' in text
+    assert "or a host in &quot;Hosts&quot;" in text and 'value="2099-12-01T00:00"' in text
 
 
 @pytest.mark.parametrize(("count", "is_said"), [(0, True), (1, False)])
@@ -375,9 +401,11 @@ def test_refused_requests_are_said_in_words_and_filtered(operator: Visitor, api:
         **{"id": "1", "at": "2026-12-01T00:00:00+00:00", "code": "slots_exhausted"},
         "project_id": PROJECT,
     }
-    api.answers["GET /v2/refusals"] = listing(refusal)
+    unknown = {**refusal, "id": "2", "code": "flavor_not_found"}
+    api.answers["GET /v2/refusals"] = listing(refusal, unknown)
     page = operator.sees(f"/admin/refused_requests/?code=slots_exhausted&project_id={PROJECT}")
     assert page.count(html.escape(texts.BRIEF["slots_exhausted"].sentence({}))) == 2
+    assert "flavor_not_found" not in re.sub("<option.*?>", "", page)
     (asked,) = [request for request in api.seen if request.line == "GET /v2/refusals"]
     assert asked.query.items() >= {"code": "slots_exhausted", "project_id": PROJECT}.items()
 
@@ -424,6 +452,7 @@ def test_limits_of_all_projects_are_listed(operator: Visitor, api: Api) -> None:
     page = operator.sees("/admin/reservation_quotas/")
     cells = re.findall('<td data-label="Most hours">(.*?)</td>', page)
     assert cells == ["unlimited", "40"]
+    assert "Times are in the zone" not in page
     (asked,) = [request for request in api.seen if request.line == "GET /v2/limits"]
     assert asked.query == {"all_projects": "true"}
 

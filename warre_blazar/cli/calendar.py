@@ -21,7 +21,7 @@ from warre_blazar.cli import (
 )
 from warre_blazar.cli.failure import Failure, WrongArguments, WrongOptions
 from warre_blazar.cli.free_by_day import Row
-from warre_blazar.client import Flavor, Reservation, Window, errors
+from warre_blazar.client import Flavor, Reservation, Window, errors, lookup
 from warre_blazar.client import times as client_times
 from warre_blazar.fields.reservations import DELETED
 
@@ -165,7 +165,7 @@ class ShowCalendar(base.ListCommand):
         )
         names = project_names.names(self, (reservation.project_id for reservation in listed))
         windows = self._listed(self.v2.windows.list)
-        titles = flavor_choice.titles(chosen)
+        titles = lookup.titles(chosen)
         return [
             booked_flavors.BookedFlavor(
                 titles[flavor.id],
@@ -212,7 +212,7 @@ class ShowCalendar(base.ListCommand):
         chosen = self._flavors(parsed_args)
         windows = self._listed(self.v2.windows.list)
         own = [r for r in self._listed(self.v2.reservations.list) if r.status != "ERROR"]
-        titles = flavor_choice.titles(chosen)
+        titles = lookup.titles(chosen)
 
         def row(flavor: Flavor) -> Row:
             free_for = functools.partial(self._spans, flavor, whole.start, whole.end)

@@ -1,7 +1,6 @@
 """The arguments by which commands choose flavors. They are the same in all commands."""
 
 import argparse
-from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -186,15 +185,3 @@ def unknown_category(command: base.Command, category: str) -> str:
     known = {flavor.category for flavor in command.v2.flavors.list()} - {None}
     names = ", ".join(sorted(str(name) for name in known)) or "no flavor has one"
     return f"No flavor that you may book has the category {category!r}; categories: {names}"
-
-
-def titles(flavors: Sequence[Flavor]) -> dict[str, str]:
-    """Return a title for each flavor, by its id.
-
-    This is the flavor's name. If other flavors in the list have the same name, the id is added.
-    """
-    names = Counter(flavor.name for flavor in flavors)
-    return {
-        flavor.id: flavor.name if names[flavor.name] == 1 else f"{flavor.name} ({flavor.id})"
-        for flavor in flavors
-    }

@@ -16,7 +16,7 @@ from warre_blazar.cli import (
     time_display,
 )
 from warre_blazar.cli.failure import Failure, WrongOptions
-from warre_blazar.client import errors
+from warre_blazar.client import errors, lookup
 from warre_blazar.client.types import Document, Flavor, Span
 from warre_blazar.fields import declaration
 from warre_blazar.fields import flavors as fields
@@ -321,7 +321,7 @@ class ListFreeSlots(_Flavors, base.ListCommand):
         if refs := flavor_choice.refs(parsed_args):
             return {ref: ref for ref in refs}
         listed = flavor_choice.listed(self, parsed_args)
-        named = flavor_choice.titles(listed)
+        named = lookup.titles(listed)
         return {named[f.id]: f.name if named[f.id] == f.name else f.id for f in listed}
 
     def _free(self, flavor: str, search: dict[str, Any]) -> list[Span]:

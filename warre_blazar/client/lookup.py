@@ -3,11 +3,12 @@
 import datetime
 import difflib
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from warre_blazar.client import errors, transport
-from warre_blazar.client.types import Reservation, Series, Wait, Window
+from warre_blazar.client.types import Flavor, Reservation, Series, Wait, Window
 from warre_blazar.fields.reservations import DELETED
 from warre_blazar.texts import Said, refusals
 
@@ -44,6 +45,15 @@ def similar(ref: str, names: Iterable[str]) -> list[str]:
     if containing:
         return containing[:5]
     return [by_folded_name[f] for f in difflib.get_close_matches(word, by_folded_name, 5, 0.5)]
+
+
+def titles(flavors: Sequence[Flavor]) -> dict[str, str]:
+    """Return a title for each flavor, by its id: its name, with the id if others have that too."""
+    names = Counter(flavor.name for flavor in flavors)
+    return {
+        flavor.id: flavor.name if names[flavor.name] == 1 else f"{flavor.name} ({flavor.id})"
+        for flavor in flavors
+    }
 
 
 def reservation(reservations: Any, ref: str, *, past: bool = False) -> str:

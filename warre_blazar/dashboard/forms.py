@@ -1,6 +1,7 @@
 """The base class of all forms, and fields that several forms have."""
 
 import datetime
+import re
 import zoneinfo
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -59,8 +60,22 @@ _FIELDS = {
 def add_refusal(form: BaseForm, error: errors.ApiError) -> None:
     """Add what the API refuses to a form, at the field that the error names if the form has it."""
     named = error.detail.get("field", "")
-    field = next((n for n in (named, *_FIELDS.get(named, ())) if n in form.fields), None)
-    form.add_error(field, str(error).removeprefix(f"{named}: ") if field else str(error))
+    field = _field(form, named)
+    said = str(error).removeprefix(f"{named}: ") if field else str(error)
+    form.add_error(
+        field, re.sub(r"\b[a-z]+(_[a-z]+)+\b", lambda found: _label(form, found[0]), said)
+    )
+
+
+def _field(form: BaseForm, named: str) -> str | None:
+    """The field of a form for a field of the API."""
+    return next((n for n in (named, *_FIELDS.get(named, ())) if n in form.fields), None)
+
+
+def _label(form: BaseForm, named: str) -> str:
+    """What a form calls a field of the API, or the name there if the form hasn't the field."""
+    field = _field(form, named)
+    return f'"{form.fields[field].label}"' if field else named
 
 
 class FilterForm(BaseForm):

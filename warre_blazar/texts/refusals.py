@@ -30,7 +30,11 @@ WINDOW_PERIOD = Entry(
 WINDOW_PAST = Entry("invalid_period", "Maintenance window cannot start in the past", "window_past")
 
 # Flavors and their terms
-FLAVOR_NOT_FOUND = Entry("flavor_not_found", "Flavor {flavor} does not exist")
+FLAVOR_NOT_FOUND = Entry(
+    "flavor_not_found",
+    "Flavor {flavor} does not exist",
+    brief="your project has no flavor of that name or id",
+)
 #: The same on Warre's path.
 WARRES_FLAVOR_NOT_FOUND = Entry(
     "flavor_not_found", "Flavor does not exist", "warres", also="flavor"
@@ -128,6 +132,7 @@ NO_BEFORE_END_CHOICE = Entry(
     "no_before_end_choice",
     "Flavor doesn't let users choose what is done with servers before the end; leave the field out",
     frame=FIELD,
+    brief="the flavor doesn't let users choose what is done with servers",
 )
 
 # Room
@@ -197,7 +202,11 @@ IN_MAINTENANCE = Entry(
     "Reservation conflicts with a maintenance window",
     brief="the flavor is closed for maintenance then",
 )
-TRY_AGAIN = Entry("try_again", "Too many bookings at the same time; nothing was booked, try again")
+TRY_AGAIN = Entry(
+    "try_again",
+    "Too many bookings at the same time; nothing was booked, try again",
+    brief="too many bookings were made at the same time",
+)
 QUOTA_EXCEEDED = Entry(
     "quota_exceeded",
     "Quota exceeded for {exceeded:each}",
@@ -208,6 +217,7 @@ CREDITS = Entry(
     "credits_refused",
     "The credits service refuses the reservation: {said}. Ask for less or for a shorter time, or "
     "ask the operator for more credits",
+    brief="the credits service refuses it",
 )
 
 # Reservations

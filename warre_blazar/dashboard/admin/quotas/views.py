@@ -30,7 +30,7 @@ class QuotasPage(pages.PageView):
             "quota set."
         )
         table = tables.of(self.title, listed, columns, empty)
-        return super().get_context_data(intro=intro, table=table, **kwargs)
+        return super().get_context_data(intro=intro, table=table, timeless=True, **kwargs)
 
 
 def _limit(limit: int) -> Any:

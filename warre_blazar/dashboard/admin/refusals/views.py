@@ -8,6 +8,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from warre_blazar import texts
+from warre_blazar.client import lookup
 from warre_blazar.dashboard import forms as fields
 from warre_blazar.dashboard import names, pages, tables, verdicts
 
@@ -34,7 +35,7 @@ class RefusedRequestsPage(pages.PageView):
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         projects, users = names.projects(self.request), names.users(self.request)
-        flavors = {each.id: each.name for each in self.api.flavors.list(all_projects=True)}
+        flavors = lookup.titles(self.api.flavors.list(all_projects=True))
         choices = {"project_id": projects, "user_id": users, "flavor_id": flavors}
         form = RefusalsFilterForm(self.request.GET, choices=choices)
         if not form.is_valid():

@@ -8,7 +8,7 @@ from django import forms
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from warre_blazar.client import errors
+from warre_blazar.client import errors, lookup
 from warre_blazar.dashboard import forms as fields
 from warre_blazar.dashboard import moments, names, pages, reservation_tables, servers
 from warre_blazar.dashboard.project.reservations import changing
@@ -38,7 +38,7 @@ class ReservationsFilterForm(fields.FilterForm):
     show = forms.ChoiceField(label=gettext_lazy("Show"), choices=_SHOWN, required=False)
     project = forms.ChoiceField(label=gettext_lazy("Project"), required=False)
     flavor = forms.ChoiceField(label=gettext_lazy("Flavor"), required=False)
-    name = forms.CharField(label=gettext_lazy("Name"), required=False, max_length=255)
+    name = forms.CharField(label=gettext_lazy("Whole name"), required=False, max_length=255)
     user = forms.ChoiceField(label=gettext_lazy("User"), required=False)
     host = forms.ChoiceField(label=gettext_lazy("Host"), required=False)
     since = fields.MomentField(label=gettext_lazy("Ends after"), required=False)
@@ -78,7 +78,7 @@ class AllReservationsPage(pages.PageView):
         choices = {
             "project": projects,
             "user": users,
-            "flavor": {each.id: each.name for each in flavors},
+            "flavor": lookup.titles(flavors),
             "host": {each.name: each.name for each in hosts},
         }
         form = ReservationsFilterForm(self.request.GET, choices=choices)

@@ -8,7 +8,7 @@ from django.contrib import messages
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from warre_blazar.client import Flavor, Host, Window, errors
+from warre_blazar.client import Flavor, Host, Window, errors, lookup
 from warre_blazar.dashboard import editing, moments, names, pages, reservation_tables, tables
 from warre_blazar.dashboard import forms as fields
 from warre_blazar.dashboard.tables import Link, Table
@@ -48,7 +48,7 @@ class WindowForm(fields.BaseForm):
 
     def __init__(self, *args: Any, flavors: list[Flavor], hosts: list[Host], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["flavor_ids"].choices = [(each.id, each.name) for each in flavors]
+        self.fields["flavor_ids"].choices = [*lookup.titles(flavors).items()]
         self.fields["host_ids"].choices = [(each.id, each.name) for each in hosts]
         if not hosts:
             del self.fields["host_ids"]

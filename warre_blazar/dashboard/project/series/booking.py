@@ -9,7 +9,7 @@ from django.contrib import messages
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from warre_blazar.client import Flavor, Series, errors
+from warre_blazar.client import Flavor, Series, errors, lookup
 from warre_blazar.dashboard import addresses, moments, pages
 from warre_blazar.dashboard import forms as fields
 from warre_blazar.dashboard.project.series import rules, verdicts, views
@@ -78,7 +78,7 @@ class SeriesForm(fields.BookingForm):
 
     def __init__(self, *args: Any, flavors: list[Flavor], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["flavor"].choices = [(each.id, each.name) for each in flavors]
+        self.fields["flavor"].choices = [*lookup.titles(flavors).items()]
 
     def clean(self) -> dict[str, Any]:
         given: dict[str, Any] = super().clean() or self.cleaned_data

@@ -6,7 +6,7 @@ from django import forms
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from warre_blazar.client import Flavor
+from warre_blazar.client import Flavor, lookup
 from warre_blazar.dashboard import addresses, pages
 from warre_blazar.dashboard import forms as fields
 from warre_blazar.dashboard.project.waits import views
@@ -51,9 +51,10 @@ class WaitForm(fields.BookingForm):
 
     def __init__(self, *args: Any, flavors: list[Flavor], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        titles = lookup.titles(flavors)
         kinds = sorted({each.category for each in flavors if each.category})
         self.fields["what"].choices = [
-            (_("One flavor"), [(f"{_FLAVOR}{each.id}", each.name) for each in flavors]),
+            (_("One flavor"), [(f"{_FLAVOR}{key}", title) for key, title in titles.items()]),
             (_("Any flavor of a kind"), [(f"{_KIND}{kind}", kind) for kind in kinds]),
         ]
 
