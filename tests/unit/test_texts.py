@@ -185,6 +185,7 @@ def test_words_keep_their_entry_when_schemas_are_copied():
 
 def test_words_of_the_api_without_a_sentence_have_one_here():
     assert {*texts.BRIEF} == {*verdict.CODES} | records.CODES
+    assert "try_again" not in verdict.CODES
 
 
 def test_commands_explain_each_reason_that_they_can():

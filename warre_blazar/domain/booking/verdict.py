@@ -12,8 +12,10 @@ from warre_blazar.errors import exceptions
 
 #: The codes of refusals that no other booking of the same flavor avoids.
 FINAL = frozenset({"flavor_inactive", "flavor_not_accessible", "no_host_matches"})
+#: The codes of refusals that no constraint makes.
+OTHERS = frozenset({"credits_refused", "flavor_not_found", "no_before_end_choice", "try_again"})
 #: The codes of the refusals of all constraints.
-CODES = tuple(sorted(texts.BRIEF))
+CODES = tuple(sorted(texts.BRIEF.keys() - OTHERS))
 #: Those that remain if nothing is booked: that no other booking, window, access or quota changes.
 LASTING = tuple(
     code

@@ -8,12 +8,7 @@ from warre_blazar.domain.timeline import Span
 
 #: The codes of the errors that count as refusals. Malformed requests, transient states of a
 #: reservation, and services that don't answer aren't among them.
-CODES = frozenset(
-    {
-        *verdict.CODES,
-        *("credits_refused", "flavor_not_found", "no_before_end_choice", "try_again"),
-    }
-) - {"flavor_not_accessible"}
+CODES = frozenset({*verdict.CODES, *verdict.OTHERS}) - {"flavor_not_accessible"}
 
 #: A project that has no access to a flavor isn't told that the flavor exists.
 _TOLD_AS = {"flavor_not_accessible": "flavor_not_found"}
