@@ -289,10 +289,12 @@ def test_own_rule_without_an_end_is_refused_at_its_field(member: Visitor, api: A
 
 
 def test_series_of_an_older_release_is_shown_as_cut_off(member: Visitor, api: Api) -> None:
-    endless = series(rrule="FREQ=DAILY", cut_off=True, planned=60)
+    endless = series(rrule="FREQ=DAILY", cut_off=True, planned=60, unbooked=2)
     api.answers["GET /v2/series"] = listing(endless, series())
     api.answers[f"GET {LINE}"] = Answer(200, endless)
-    assert "every day (cut off)" in member.sees(SERIES)
+    page = member.sees(SERIES)
+    assert "every day (cut off)" in page
+    assert re.findall('<td data-label="State">(.*?)</td>', page) == ["booked, 2 missing", "booked"]
     assert "It has no end, so it was cut off after 60 reservations." in member.sees(ONE)
     api.answers[f"GET {LINE}"] = Answer(200, series())
     assert "cut off" not in member.sees(ONE)

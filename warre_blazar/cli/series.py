@@ -170,7 +170,7 @@ class ListSeries(_AllSeries, listing.ListObjects):
 
     def names(self, parsed_args: argparse.Namespace, found: Sequence[Series]) -> Sequence[str]:
         names = super().names(parsed_args, found)
-        rare = ["cut_off"] if any(each.cut_off for each in found) else []
+        rare = [n for n in ("unbooked", "cut_off") if any(getattr(each, n) for each in found)]
         mine = len(names) - len(owners.COLUMNS) if owners.COLUMNS[0] in names else len(names)
         return list(dict.fromkeys([*names[:mine], *rare, *names[mine:]]))
 

@@ -99,11 +99,19 @@ def _series(row: sa.RowMapping) -> BookedSeries:
         ended_by=row["ended_by"],
         created_at=row["created_at"],
         planned=row["planned"],
+        unbooked=row["unbooked"],
     )
 
 
 _planned = sa.select(sa.func.count()).where(occurrences.c.series_id == series.c.id)
-_everything = sa.select(series, _planned.scalar_subquery().label("planned"))
+_unbooked = _planned.where(
+    sa.or_(occurrences.c.reservation_id.is_(None), occurrences.c.refusal.is_not(None))
+)
+_everything = sa.select(
+    series,
+    _planned.scalar_subquery().label("planned"),
+    _unbooked.scalar_subquery().label("unbooked"),
+)
 
 
 def find(db: Session, series_id: str) -> BookedSeries | None:

@@ -220,6 +220,12 @@ class SeriesFields(Resource):
         "How many occurrences of the rule were asked for, whether or not they were booked.",
         Use.READ_ONLY,
     )
+    unbooked = Field(
+        Integer(0, None),
+        "How many of these occurrences couldn't be booked, or are still to be booked.",
+        Use.READ_ONLY | Use.RARE,
+        default=0,
+    )
     cut_off = Field(
         BOOLEAN,
         "Whether the rule has no end, so that the series was cut off after `planned` occurrences. "

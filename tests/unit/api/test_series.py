@@ -213,7 +213,9 @@ def test_what_is_missing_stays_with_the_reasons_and_is_booked_later(
     assert [each["message"][:11] for each in shown["missing"][1:]] == ["No capacity"] * 2
     assert shown["missing"][0]["deleted_by"] == alpha.user_id
     assert shown["missing"][0]["deleted_at"]
-    assert shown["planned"] == 4
+    (listed,) = alpha.get("series").json["results"]
+    for each in (shown, listed):
+        assert (each["planned"], each["unbooked"]) == (4, 2)
     assert refusal(alpha.patch(path, {"missing": True})) == (409, "series_refused")
     assert alpha.get(path).json == shown
     beta.delete(f"reservations/{taken['id']}")
@@ -222,7 +224,7 @@ def test_what_is_missing_stays_with_the_reasons_and_is_booked_later(
     longer = alpha.patch(path, {"missing": True}).json
     assert starts(longer) == [things.at(d, 9) for d in (4, 6)]
     assert [each["state"] for each in longer["missing"]] == ["dropped", "missing"]
-    assert (longer["planned"], longer["status"]) == (4, "booked")
+    assert (longer["planned"], longer["unbooked"], longer["status"]) == (4, 1, "booked")
     assert starts(alpha.patch(path, {"more": 1}).json) == [things.at(d, 9) for d in (4, 6, 7)]
 
 

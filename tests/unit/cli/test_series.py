@@ -52,6 +52,7 @@ def document(**changes: Any) -> dict[str, Any]:
         "status": "booked",
         "exdates": [],
         "planned": 2,
+        "unbooked": 0,
         "cut_off": False,
         "created_at": "2026-11-01T00:00:00+00:00",
         "reservations": [{"id": "r-1", "start": start, "end": end, "status": "ALLOCATED"}],
@@ -346,11 +347,14 @@ def test_question_says_how_many_reservations_there_are_and_when_the_last_one_sta
     assert "3 reservations, the last one from 2026-12-21 09:00 +01:00 on" in told
 
 
-def test_list_says_which_series_were_cut_off(api: Api, run: Run) -> None:
-    rows = [document(), document(id=ID.replace("4", "5"), rrule="FREQ=DAILY", cut_off=True)]
+@pytest.mark.parametrize(("column", "value"), [("cut_off", True), ("unbooked", 1)])
+def test_list_says_which_series_were_cut_off_or_lack_lessons(
+    api: Api, run: Run, column: str, value: Any
+) -> None:
+    rows = [document(), document(id=ID.replace("4", "5"), **{column: value})]
     for listed, is_said in ((rows[:1], False), (rows, True)):
         api.answers["GET /v2/series"] = Answer(200, {"results": listed, "total": len(listed)})
-        assert ("cut_off" in run(series.ListSeries)) is is_said
+        assert (column in run(series.ListSeries)) is is_said
 
 
 def test_series_that_would_be_refused_is_refused_before_the_question(

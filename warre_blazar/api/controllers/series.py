@@ -236,7 +236,8 @@ def _outcome(made: SeriesOutcome) -> dict[str, Any]:
 def _document(item: BookedSeries) -> dict[str, Any]:
     flavor = progress.flavors_of([item])[item.booking.flavor]
     planned = progress.plan(item)
-    item = dataclasses.replace(item, planned=len(planned))
+    unbooked = sum(each.is_missing for each in planned)
+    item = dataclasses.replace(item, planned=len(planned), unbooked=unbooked)
     return views.series(item, flavor, progress.occurrences(item), planned)
 
 

@@ -62,6 +62,8 @@ class BookedSeries:
     created_at: datetime.datetime
     #: How many occurrences of the rule were asked for, whether or not they were booked.
     planned: int = 0
+    #: How many of these weren't booked.
+    unbooked: int = 0
     #: When somebody has ended it, and who.
     ended_at: datetime.datetime | None = None
     ended_by: str | None = None

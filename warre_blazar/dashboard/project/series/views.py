@@ -71,11 +71,18 @@ def _table(listed: tuple[Series, ...]) -> Table:
             _("%(rule)s (cut off)") % {"rule": rules.words(each.rrule)}
             if each.cut_off
             else rules.words(each.rrule),
-            _STATES.get(each.status, each.status),
+            _state(each),
         ]
         for each in listed
     ]
     return Table(_("Series of your project"), headers, rows, _("Your project has no series."))
+
+
+def _state(item: Series) -> Any:
+    state = _STATES.get(item.status, item.status)
+    if item.status != "booked" or not item.unbooked:
+        return state
+    return _("%(state)s, %(count)d missing") % {"state": state, "count": item.unbooked}
 
 
 def detail(ref: str) -> str:
