@@ -90,6 +90,7 @@ _SYNONYMS = {
     "--instance-count": "--count",
     "--amount": "--count",
     "--from": "--start",
+    "--shift": "--start",
     "--until": "--end",
     "--to": "--end",
     "--duration": "--hours",

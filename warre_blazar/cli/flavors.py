@@ -87,12 +87,12 @@ class _Flavors(base.Command):
                 f"lacks), and change it with {self.name('flavor-update')}."
             )
 
-    def with_capacity(self, ref: str) -> Document:
+    def with_capacity(self, ref: str, **span: datetime.datetime | None) -> Document:
         """Return one document with a flavor's fields and the fields of its capacity.
 
         The field ``hosts`` has the number of instances that each host can hold.
         """
-        document = _shown(self.v2.flavors.get(ref, capacity=True).document)
+        document = _shown(self.v2.flavors.get(ref, capacity=True, **span).document)
         capacity = document.pop("capacity")
         hosts = {host["name"]: host["instances"] for host in capacity["hosts"]}
         held = columns.ShownColumn(hosts, ", ".join(f"{name}: {n}" for name, n in hosts.items()))
@@ -172,11 +172,14 @@ class ShowFlavor(_Flavors, base.OneCommand, base.ShowCommand):
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         _add_capacity(parser)
+        arguments.add_start(parser, "show the capacity from this time on (default: now)")
+        arguments.add_end(parser, "show the capacity until this time (default: in 30 days)")
         return parser
 
     def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
-        if parsed_args.capacity:
-            return self.details(self.with_capacity(parsed_args.flavor))
+        start, end = self.times(parsed_args)
+        if parsed_args.capacity or start or end:
+            return self.details(self.with_capacity(parsed_args.flavor, start=start, end=end))
         return self.details(_shown(self.v2.flavors.get(parsed_args.flavor).document))
 
 

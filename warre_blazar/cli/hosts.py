@@ -126,10 +126,11 @@ def _chosen(hosts: Sequence[Host], refs: Sequence[str]) -> list[Host]:
     return [known[ref] for ref in refs] or list(hosts)
 
 
-def _fullness(document: Document, amount: str) -> str:
-    """Return the largest booked part of all resources of a host, as a text such as 25 %."""
+def _fullness(document: Document, amount: str) -> columns.ShownColumn:
+    """Return the largest booked part of all resources of a host, which a table shows as 25 %."""
     parts = [r[amount] / r["capacity"] for r in document["resources"] if r["capacity"]]
-    return f"{100 * max(parts, default=0):.0f} %"
+    most = round(max(parts, default=0), 4)
+    return columns.ShownColumn(most, f"{100 * most:.0f} %")
 
 
 def of_reservation(hosts: Sequence[Host], reservation_id: str) -> dict[str, int]:

@@ -66,13 +66,20 @@ class Flavors(Editable[Flavor]):
                 raise
         return self.list()
 
-    def get(self, ref: str, *, capacity: bool = False) -> Flavor:
+    def get(
+        self,
+        ref: str,
+        *,
+        capacity: bool = False,
+        start: datetime.datetime | None = None,
+        end: datetime.datetime | None = None,
+    ) -> Flavor:
         """Return one flavor.
 
-        :param capacity: include the capacity for the coming 30 days. Only operators may ask for the
-            capacity.
+        :param capacity: include the capacity from a start to an end, or else for the coming 30
+            days. Only operators may ask for the capacity.
         """
-        query = query_of(detail="capacity" if capacity else None)
+        query = query_of(detail="capacity" if capacity else None, start=start, end=end)
         return Flavor.of(*self._transport.request_tagged("GET", self._path(ref), query=query))
 
     def create(self, name: str, *, dry_run: bool = False, **values: Any) -> Flavor:

@@ -185,7 +185,11 @@ HOURS_AFTER = _field("hours_after", "expected a time at least as many hours afte
 FUTURE = _field("future", "expected a time in the future")
 
 # Contacts and webhooks
-CONTACT = _field("contact", "expected {own:said}")
+CONTACT = _field(
+    "contact",
+    "expected {own:said}; the operator can allow other mail domains ([warre_messages] "
+    "contact_domains)",
+)
 CONTACT_OF_DOMAIN = _field(
     "contact_of_domain", "expected {own:said}, or one that ends with {domains:names}"
 )

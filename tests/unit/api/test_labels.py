@@ -146,6 +146,11 @@ def test_contact_in_a_domain_that_the_site_does_not_allow_is_refused(
     assert allowed.json["contact"] == "a@EXAMPLE.org"
 
 
+def test_refusal_of_a_contact_names_the_option_that_allows_others(alpha: Person, flavor):
+    answer = alpha.post("reservations", things.booking(flavor, contact="a@example.com"))
+    assert "[warre_messages] contact_domains" in answer.json["error_message"]
+
+
 def test_longest_name_and_note_are_accepted(alpha: Person, flavor):
     labels = {"name": "\u00fc" * 255, "note": "\U0001f600" * 4096}
     assert things.book(alpha, flavor, **labels).items() >= labels.items()

@@ -45,6 +45,7 @@ from warre_blazar.cli.failure import Failure
             ["--series", "x"],
             "series show lists those",
         ),
+        (reservations.UpdateReservation, ["--shift", "2"], "is --start meant?"),
         (flavors.UpdateFlavor, ["--vcpu", "4"], "vcpu can't be changed"),
         (flavors.UpdateFlavor, ["--memory=4G"], "memory can't be changed"),
         (flavors.UpdateFlavor, ["--slot", "4"], "is --slots meant?"),

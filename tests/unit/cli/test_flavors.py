@@ -357,6 +357,10 @@ def test_capacity(api: Api, run: Run, run_json: Callable[..., Any]) -> None:
     assert api.seen[-1].query == {"detail": "capacity"}
     shown = run_json(flavors.ShowFlavor, "gpu.large", "--capacity")
     assert shown == {**row, "hosts": {"cmp1": 3, "cmp2": 1}}
+    week = ("--start", "2026-12-01T00:00Z", "--end", "2026-12-08T00:00Z")
+    assert run_json(flavors.ShowFlavor, "gpu.large", *week)["booked_peak"]
+    span = {"start": "2026-12-01T00:00:00+00:00", "end": "2026-12-08T00:00:00+00:00"}
+    assert api.seen[-1].query == {"detail": "capacity", **span}
     table = run(flavors.ShowFlavor, "gpu.large", "--capacity")
     assert "cmp1: 3, cmp2: 1" in table and re.search(r"utilisation +\| 25% ", table)
     run(flavors.ShowFlavor, "gpu.large")

@@ -50,17 +50,18 @@ DRAINED = host(
 )
 
 
-def test_hosts(api: Api, run_json: Callable[..., Any]) -> None:
+def test_hosts(api: Api, run: Run, run_json: Callable[..., Any]) -> None:
     api.answers["GET /v2/hosts"] = listing(host("a"))
     assert run_json(hosts.ListHosts) == [
         {
             "host": "a",
             "state": "bookable",
-            "full_now": "25 %",
-            "full_at_most": "75 %",
+            "full_now": 0.25,
+            "full_at_most": 0.75,
             "reservations": 0,
         }
     ]
+    assert "25 %" in run(hosts.ListHosts)
 
 
 def test_drained_host_shows_who_and_why(api: Api, run_json: Callable[..., Any]) -> None:
