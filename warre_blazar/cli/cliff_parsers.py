@@ -2,6 +2,7 @@
 
 import argparse
 import difflib
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
@@ -29,6 +30,8 @@ class _AdaptedParser(argparse.ArgumentParser):
         unknown = _unknown_options(self, self._given) if "required" in message else []
         if unknown:
             message = unrecognized(self, unknown)
+        elif "required" in message and (period := _period(self._given)):
+            message += f"; write a period as {period}"
         self.exit(2, f"{self.prog}: {message}\nSee {help_command(self.prog)}\n")
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
@@ -124,6 +127,18 @@ def _unknown_options(parser: argparse.ArgumentParser, words: Sequence[str]) -> l
         if name not in known
         and (_is_argument(parser, name) or not any(each.startswith(name) for each in known))
     ]
+
+
+#: A day with two times, such as tomorrow 9-17.
+_PERIOD = re.compile(r"(\S.*) (\d\d?)(:\d\d)? ?(?:-|to|until) ?(\d\d?)(:\d\d)?")
+
+
+def _period(words: Sequence[str]) -> str | None:
+    """The options for a start and an end that a user has typed as one value."""
+    for found in filter(None, map(_PERIOD.fullmatch, words)):
+        day, *clocks = found.groups(":00")
+        return "--start '{} {}{}' --end {}{}".format(day, *clocks)
+    return None
 
 
 def _is_argument(parser: argparse.ArgumentParser, option: str) -> bool:

@@ -76,6 +76,25 @@ def test_other_spelling_of_a_required_option_is_named(capsys: pytest.CaptureFixt
     assert "are required: --slots" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("start", "options"),
+    [
+        ("tomorrow 9-17", "--start 'tomorrow 9:00' --end 17:00"),
+        ("7 dec 9:30 to 12", "--start '7 dec 9:30' --end 12:00"),
+        ("2026-12-07", None),
+        ("2026-12-07 9:00", None),
+    ],
+)
+def test_period_in_one_option_is_refused_with_two(
+    capsys: pytest.CaptureFixture[str], start: str, options: str | None
+) -> None:
+    parser = booking.CreateReservation(SimpleNamespace(client_manager=None), None).get_parser("it")
+    with pytest.raises(SystemExit):
+        parser.parse_args(["gpu", "--start", start])
+    said = capsys.readouterr().err.splitlines()[0]
+    assert said.endswith(f"; write a period as {options}" if options else "is required")
+
+
 def test_name_of_an_argument_is_no_start_of_an_option(capsys: pytest.CaptureFixture[str]) -> None:
     parser = shares.CreateShare(SimpleNamespace(client_manager=None), None).get_parser("it")
     with pytest.raises(SystemExit):
