@@ -119,11 +119,16 @@ def _limit(item: HostLimit) -> dict[str, Any]:
 
 
 def reservation(
-    item: Reservation, its_flavor: Flavor, sees: FieldFilter = everything, default: str = NOTHING
+    item: Reservation,
+    its_flavor: Flavor,
+    sees: FieldFilter = everything,
+    default: str = NOTHING,
+    flavor_document: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """A reservation with its flavor.
 
     :param default: what the site's configuration says is done with servers before the end.
+    :param flavor_document: the flavor's document, which a list needs many times. None: it is made.
     A deleted reservation is DELETED. The document also says when it was deleted, by whom, and which
     status it had then.
     """
@@ -131,7 +136,7 @@ def reservation(
         **vars(item),
         **vars(item.span),
         **vars(item.labels),
-        "flavor": flavor(its_flavor, sees),
+        "flavor": flavor_document or flavor(its_flavor, sees),
         "status": item.state,
         "before_end": effective_before_end(item.before_end, its_flavor.before_end, default),
         "lease_id": item.lease_id or None,

@@ -2,7 +2,8 @@
 
 import dataclasses
 import enum
-from collections.abc import Mapping
+import functools
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Generic, Self, TypeVar, overload
 
 from warre_blazar.fields.kinds import FieldKind
@@ -144,14 +145,31 @@ class Resource:
         return method, f"/{cls.path}/{{{cls.ref}}}" if of_one else f"/{cls.path}"
 
 
-def fields(resource: type[Resource]) -> list[Field[Any]]:
+def _kept(
+    read: Callable[[type[Resource]], Iterable[Field[Any]]],
+) -> Callable[[type[Resource]], Sequence[Field[Any]]]:
+    """A decorator that reads the fields of each resource once. A list asks for them often."""
+    known: dict[type[Resource], Sequence[Field[Any]]] = {}
+
+    @functools.wraps(read)
+    def of(resource: type[Resource]) -> Sequence[Field[Any]]:
+        if resource not in known:
+            known[resource] = tuple(read(resource))
+        return known[resource]
+
+    return of
+
+
+@_kept
+def fields(resource: type[Resource]) -> Iterable[Field[Any]]:
     """The fields of a resource, in the order in which they are declared."""
     names = dict.fromkeys(name for each in reversed(resource.__mro__) for name in vars(each))
     declared = (getattr(resource, name) for name in names)
     return [field for field in declared if isinstance(field, Field)]
 
 
-def answered(resource: type[Resource]) -> list[Field[Any]]:
+@_kept
+def answered(resource: type[Resource]) -> Iterable[Field[Any]]:
     """The fields that answers may have."""
     return [field for field in fields(resource) if Use.WRITE_ONLY not in field.use]
 

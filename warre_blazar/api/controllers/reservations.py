@@ -1,5 +1,6 @@
 """The controller of /reservations: booking, changing, deleting and listing them."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pecan
@@ -74,8 +75,9 @@ class ReservationsController(base.Controller):
         if query.get("changes"):
             counted = lookup.with_changes([found for found, _ in page])
             page = [(found, flavor) for found, (_, flavor) in zip(counted, page, strict=True)]
+        document = _documents()
         documents = [
-            _document(found, flavor, shared=wanted.project_id not in (None, found.project_id))
+            document(found, flavor, shared=wanted.project_id not in (None, found.project_id))
             for found, flavor in page
         ]
         return base.listing(documents, total, limit, offset)
@@ -218,22 +220,30 @@ def _filter(query: dict[str, Any]) -> Filter:
     )
 
 
-def _document(reservation: Reservation, flavor: Flavor, *, shared: bool = False) -> dict[str, Any]:
-    """A reservation's document, with the fields that the caller gets on the present path.
+def _documents() -> Callable[..., dict[str, Any]]:
+    """A function that makes documents of reservations, with what the caller gets on this path.
 
-    :param shared: whether the caller only sees it because it is shared.
+    It is for one request, and makes the document of each flavor once. It is called with a
+    reservation, its flavor, and perhaps ``shared``: the caller only sees it because it is shared.
     """
     default, sees = conditions.before_end().default, base.field_filter()
-    document = views.reservation(reservation, flavor, sees, default)
-    if shared and sees(ReservationFields.shared):
-        document |= {"shared": True, "contact": None, "webhook": None}
-    return document
+    flavors: dict[str, dict[str, Any]] = {}
+
+    def made(reservation: Reservation, flavor: Flavor, *, shared: bool = False) -> dict[str, Any]:
+        if flavor.id not in flavors:
+            flavors[flavor.id] = views.flavor(flavor, sees)
+        document = views.reservation(reservation, flavor, sees, default, flavors[flavor.id])
+        if shared and sees(ReservationFields.shared):
+            document |= {"shared": True, "contact": None, "webhook": None}
+        return document
+
+    return made
 
 
 def _tagged(reservation: Reservation, flavor: Flavor, *, shared: bool = False) -> dict[str, Any]:
     """A reservation's document. The answer gets the reservation's ETag."""
     base.tag(reservation.id, of_reservation(reservation))
-    return _document(reservation, flavor, shared=shared)
+    return _documents()(reservation, flavor, shared=shared)
 
 
 def _change(reservation: Reservation, values: dict[str, Any]) -> change.ChangeRequest:
