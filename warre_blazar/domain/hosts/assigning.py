@@ -21,7 +21,7 @@ from typing import NamedTuple
 from warre_blazar.domain.flavors.request_groups import PlacementRequest
 from warre_blazar.domain.hosts import pools
 from warre_blazar.domain.hosts.demands import Demand, Part, demand
-from warre_blazar.domain.hosts.pools import Cell, Places, Taken
+from warre_blazar.domain.hosts.pools import Cell, Places, Pool, Taken
 from warre_blazar.domain.hosts.providers import Tree
 from warre_blazar.domain.timeline import Span
 
@@ -77,6 +77,7 @@ class Assigner:
                 self._parts, self._limits, self._special, self._capacities, isolate=wanted.isolate
             )
         )
+        self.share = _share(tree, self.pools or ()) if self.possible else None
         self._known: dict[tuple[tuple[int, ...], int], int] = {}
         self._choices = [part for part in self._parts if part.is_choice]
         #: Whether Nova is told which nodes the instances of a reservation have. All of them have
@@ -349,6 +350,29 @@ def _contested_parts(tree: Tree, wanted: Demand) -> list[Part]:
         (part for part in each if part.amounts),
         key=lambda p: (len(p.nodes), [-n for _, n in p.amounts], p.amounts, p.nodes),
     )
+
+
+class Share(NamedTuple):
+    """An amount of a class that an instance takes of any one of some nodes."""
+
+    resource_class: str
+    amount: int
+    #: The positions of these nodes among all that have the class (``Tree.carriers``).
+    carriers: Sequence[int]
+
+
+def _share(tree: Tree, of_instance: Sequence[Pool]) -> Share | None:
+    """The share of a node that is all that an instance takes.
+
+    :returns: None if it takes a whole node, something of several nodes, or several classes.
+    """
+    if len(of_instance) != 1 or of_instance[0].parts > 1 or len(of_instance[0].amounts) > 1:
+        return None
+    (pool,) = of_instance
+    ((cls, amount),) = pool.amounts
+    if all(tree.nodes[n].stocks[cls].capacity == 1 for n in pool.nodes):
+        return None
+    return Share(cls, amount, [tree.carriers[cls].index(n) for n in pool.nodes])
 
 
 def less(left: Mapping[Cell, int], places: Places) -> dict[Cell, int]:

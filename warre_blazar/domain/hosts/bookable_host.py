@@ -3,7 +3,7 @@
 import dataclasses
 import datetime
 import functools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from warre_blazar import times
@@ -148,12 +148,17 @@ class BookableHost:
         """
         longer = (each for each in self._held if each.contains(span))
         window = span if span in self._held else next(longer, span)
+        return self._cells_of(window, for_told, lambda: self.held(window))
+
+    def _cells_of(
+        self, window: timeline.Span, for_told: bool, held_during: Callable[[], Occupancy]
+    ) -> HeldCells:
         cells = self._known_cells.get((window, for_told))
         if cells is None:
-            held = self.held(window)
+            held = held_during()
             if host_devices.is_any_told(self.tree, held.requests):
                 rests = host_devices.rests(self.tree, self.holdings)
-                held = Occupancy([*self.holdings, *rests], window) if rests else held
+                held = Occupancy([*self.holdings, *self.closed, *rests], window) if rests else held
             cells = HeldCells(self.tree, held, for_told=for_told)
             self._known_cells[window, for_told] = cells
         return cells
@@ -161,6 +166,16 @@ class BookableHost:
     @functools.cached_property
     def _known_cells(self) -> dict[tuple[timeline.Span, bool], HeldCells]:
         return {}
+
+    @functools.cached_property
+    def ever_devices(self) -> HostDevices:
+        """As ``devices``, but what is held at any time that was read is folded once.
+
+        It knows no ``levels`` and no ``times``, which are those of a span.
+        """
+        return HostDevices(
+            self.tree, lambda _, for_told: self._cells_of(_EVER, for_told, lambda: self.ever)
+        )
 
     @property
     def is_unsettled(self) -> bool:
@@ -311,7 +326,7 @@ class BookableHost:
 
         Several threads may use the copies of a host at the same time.
         """
-        _ = self.ever, self._ever_swept, self.has_choices
+        _ = self.ever, self._ever_swept, self.has_choices and self.ever_devices
         copy = object.__new__(BookableHost)
         copy.__dict__.update(self.__dict__)
         return copy

@@ -24,7 +24,7 @@ _MICROSECOND = times.SECOND // 10**6
 
 
 @functools.lru_cache(maxsize=1024)
-def _ticks(moment: datetime.datetime) -> int:
+def ticks(moment: datetime.datetime) -> int:
     """A time as a whole number of microseconds, which can be added up exactly."""
     return (moment - _EPOCH) // _MICROSECOND
 
@@ -396,9 +396,9 @@ class Swept:
         It is the mean over the time, of the resource class whose mean is largest. It is rounded, so
         that hosts that are equally full compare as equal.
         """
-        start, end, ticks = _ticks(part.start), _ticks(part.end), self._held.ticks
-        first = bisect.bisect_right(ticks, start) - 1
-        last = bisect.bisect_left(ticks, end) - 1
+        start, end, moments = ticks(part.start), ticks(part.end), self._held.ticks
+        first = bisect.bisect_right(moments, start) - 1
+        last = bisect.bisect_left(moments, end) - 1
         whole = self._columns[-1]
         wholes = whole.held_between(first, start, last, end) if whole.peak else 0
         largest = 0.0

@@ -19,6 +19,7 @@ from warre_blazar.domain.flavors.request_groups import PlacementRequest
 from warre_blazar.domain.hosts import assigning
 from warre_blazar.domain.hosts.assigning import Assigner, Ledger, Stay, Steps
 from warre_blazar.domain.hosts.holdings import Change, Holding, Occupancy
+from warre_blazar.domain.hosts.packed_cells import PackedCells
 from warre_blazar.domain.hosts.pools import Cell, Places, Pool, Taken
 from warre_blazar.domain.hosts.providers import Tree
 from warre_blazar.domain.timeline import JointLevels, Span
@@ -56,6 +57,7 @@ class HeldCells:
         self._tree, self._times = tree, held.times_of_changes
         self._changes = held.of_cells(functools.partial(_counted, tree, for_told))
         self._taken: dict[Cell, tuple[list[int], list[int]]] = {}
+        self._packed: dict[str, PackedCells] = {}
 
     def _capacity(self, cell: Cell) -> int:
         n, cls = cell
@@ -78,6 +80,16 @@ class HeldCells:
         first = bisect_left(numbers, bisect_right(self._times, part.start)) - 1
         last = bisect_left(numbers, bisect_left(self._times, part.end))
         return self._capacity(cell) - max(taken[first:last])
+
+    def packed(self, cls: str) -> PackedCells:
+        """What is held of all nodes that have a class, in the order of ``Tree.carriers``."""
+        packed = self._packed.get(cls)
+        if packed is None:
+            cells = [(n, cls) for n in self._tree.carriers[cls]]
+            changes = [self._changes.get(cell, ()) for cell in cells]
+            packed = PackedCells(list(map(self._capacity, cells)), changes, self._times)
+            self._packed[cls] = packed
+        return packed
 
     def levels(self, cells: Sequence[Cell]) -> list[tuple[datetime.datetime, tuple[int, ...]]]:
         """How much is left of each cell from each of some moments of the span on."""
@@ -125,13 +137,24 @@ def _counted(
     """Where an instance counts: where it is planned to be, or wherever its server may be.
 
     If Nova isn't told where its server is, the server may be in the way of one of which it is.
+    What takes the whole host takes all of its nodes.
     """
-    if request is None or (places is not None and not for_told):
-        return places or ()
+    if request is None:
+        return tree.kept("everything", lambda: _everything(tree))
+    if places is not None and not for_told:
+        return places
     if tree.contested.isdisjoint(request.amounts):
         return places or ()
     asked = assigning.assigner(tree, request)
     return places if places is not None and asked.told else asked.everywhere
+
+
+def _everything(tree: Tree) -> Places:
+    return tuple(
+        Taken(n, cls, max(0, tree.nodes[n].stocks[cls].capacity))
+        for cls in tree.contested
+        for n in tree.carriers[cls]
+    )
 
 
 class _Stock(NamedTuple):
@@ -203,6 +226,22 @@ class HostDevices:
         """
         asked = assigning.assigner(self._tree, request)
         return _room(asked, self._left(asked, _cells(asked, kept), spans), most, kept)
+
+    def fullness(
+        self, request: PlacementRequest, spans: Sequence[Span], near: Span
+    ) -> float | None:
+        """How full the fullest of the providers is that can take an instance throughout all spans.
+
+        :param near: the time in which the share of a provider that is held says how full it is.
+        :returns: as ``PackedCells.fullest``. None: an instance isn't just a share of a single
+            provider (``Assigner.share``).
+        """
+        asked = assigning.assigner(self._tree, request)
+        share = asked.share
+        if share is None:
+            return None
+        packed = self._during(near, asked.told).packed(share.resource_class)
+        return packed.fullest(share.carriers, share.amount, spans, near)
 
     def times(
         self, request: PlacementRequest, window: Span, most: int, also: Sequence[Span]

@@ -5,6 +5,9 @@ All functions work on what was read about the hosts and about what is already bo
 By default the fullest host is used first, which leaves whole hosts free for other bookings. A host
 is fuller if a larger share of it is held at about the time of the booking. So bookings follow each
 other closely, and few gaps are left that are too short to be booked.
+
+If an instance takes a share of a single provider, such as some units of a GPU, the gaps are those
+of providers. Then a host is as full as the fullest of its providers that can take an instance.
 """
 
 import dataclasses
@@ -28,7 +31,8 @@ class Packing:
 
     #: True: each host in turn gets one instance, the emptiest host first. False: the hosts are
     #: filled one after the other, the fullest host first. How full a host is, is the share of it
-    #: that is held at about the time of the booking (``around``).
+    #: that is held at about the time of the booking (``around``), or the share of one of its
+    #: providers (``HostDevices.fullness``). Spreading goes by whole hosts only.
     spread: bool = False
     #: True: all instances are on one host. False: each instance is on a host of its own. None: the
     #: instances may be on any hosts.
@@ -97,7 +101,7 @@ class Choice:
         return {
             host.id: [
                 host.to_store(each)
-                for each in host.devices.places(
+                for each in host.ever_devices.places(
                     request, spans, self.chosen[host.id], kept.get(host.id, NOTHING_KEPT)
                 )
             ]
@@ -151,11 +155,23 @@ class _Choosing:
     def __init__(self, hosts: Sequence[BookableHost], wanted: Wanted) -> None:
         self._wanted = wanted
         # The room and the fullness of a host both come from what was folded once for all times.
-        near, request = around(wanted.window), wanted.request
-        self._swept = {host.id: host.ever_swept(request) for host in hosts}
-        swept, first = self._swept, 1 if wanted.packing.spread else -1
-        full = {host_id: first * of_host.fullness(near) for host_id, of_host in swept.items()}
-        self._order = sorted(hosts, key=lambda h: (full[h.id], h.name, h.id))
+        self._near = around(wanted.window)
+        self._swept = {host.id: host.ever_swept(wanted.request) for host in hosts}
+        ranks = {host.id: self._rank(host) for host in hosts}
+        self._order = sorted(hosts, key=lambda h: (ranks[h.id], h.name, h.id))
+
+    def _rank(self, host: BookableHost) -> tuple[float, float]:
+        """Where a host stands in the order of hosts: those with smaller ranks are used first."""
+        wanted, near, of_host = self._wanted, self._near, self._swept[host.id].fullness
+        if wanted.packing.spread:
+            return of_host(near), 0.0
+        of_provider = None
+        if host.is_contested(wanted.request):
+            of_provider = host.ever_devices.fullness(wanted.request, wanted.spans, near)
+        if of_provider is None:
+            return -of_host(near), 0.0
+        # Of hosts with empty providers, the fuller one comes first: whole hosts stay free.
+        return -of_provider, 0.0 if of_provider else -of_host(near)
 
     def _room(self, host: BookableHost) -> int:
         wanted = self._wanted
@@ -165,7 +181,7 @@ class _Choosing:
         room = min(room, wanted.count)
         if room and host.is_contested(wanted.request):
             kept = wanted.kept.get(host.id, NOTHING_KEPT)
-            room = host.devices.room(wanted.request, wanted.spans, room, kept)
+            room = host.ever_devices.room(wanted.request, wanted.spans, room, kept)
         return room
 
     def make(self) -> dict[str, int]:
