@@ -3,7 +3,7 @@
 import dataclasses
 import datetime
 import functools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from warre_blazar import times
@@ -134,10 +134,20 @@ class BookableHost:
     def _numbers(self) -> dict[str, int]:
         return {provider_id: n for n, provider_id in enumerate(self.provider_ids)}
 
-    @functools.cached_property
+    # These two aren't kept: a host that refers to itself is only freed by the garbage collector.
+
+    @property
     def devices(self) -> HostDevices:
         """The room on single providers of the host."""
         return HostDevices(self.tree, self._cells)
+
+    @property
+    def ever_devices(self) -> HostDevices:
+        """As ``devices``, but what is held at any time that was read is added up once.
+
+        It knows no ``levels`` and no ``times``, which are those of a span.
+        """
+        return HostDevices(self.tree, self._ever_cells)
 
     def _cells(self, span: timeline.Span, for_told: bool) -> HeldCells:
         """What is held of single providers during a span, or during a longer one.
@@ -148,18 +158,9 @@ class BookableHost:
         """
         longer = (each for each in self._held if each.contains(span))
         window = span if span in self._held else next(longer, span)
-        return self._cells_of(window, for_told, lambda: self.held(window))
-
-    def _cells_of(
-        self, window: timeline.Span, for_told: bool, held_during: Callable[[], Occupancy]
-    ) -> HeldCells:
         cells = self._known_cells.get((window, for_told))
         if cells is None:
-            held = held_during()
-            if host_devices.is_any_told(self.tree, held.requests):
-                rests = host_devices.rests(self.tree, self.holdings)
-                held = Occupancy([*self.holdings, *self.closed, *rests], window) if rests else held
-            cells = HeldCells(self.tree, held, for_told=for_told)
+            cells = self._cells_of(self.held(window), window, for_told)
             self._known_cells[window, for_told] = cells
         return cells
 
@@ -167,15 +168,27 @@ class BookableHost:
     def _known_cells(self) -> dict[tuple[timeline.Span, bool], HeldCells]:
         return {}
 
-    @functools.cached_property
-    def ever_devices(self) -> HostDevices:
-        """As ``devices``, but what is held at any time that was read is folded once.
+    def _ever_cells(self, _: timeline.Span, for_told: bool) -> HeldCells:
+        """What is held of single providers at any time that was read."""
+        cells = self._known_ever_cells.get(for_told)
+        if cells is None:
+            cells = self._cells_of(self.ever, _EVER, for_told)
+            self._known_ever_cells[for_told] = cells
+        return cells
 
-        It knows no ``levels`` and no ``times``, which are those of a span.
+    @functools.cached_property
+    def _known_ever_cells(self) -> dict[bool, HeldCells]:
+        return {}
+
+    def _cells_of(self, held: Occupancy, window: timeline.Span, for_told: bool) -> HeldCells:
         """
-        return HostDevices(
-            self.tree, lambda _, for_told: self._cells_of(_EVER, for_told, lambda: self.ever)
-        )
+        :param held: what is held during the window.
+        """
+        if host_devices.is_any_told(self.tree, held.requests):
+            rests = host_devices.rests(self.tree, self.holdings)
+            if rests:
+                held = Occupancy([*self.holdings, *self.closed, *rests], window)
+        return HeldCells(self.tree, held, for_told=for_told)
 
     @property
     def is_unsettled(self) -> bool:
@@ -326,7 +339,7 @@ class BookableHost:
 
         Several threads may use the copies of a host at the same time.
         """
-        _ = self.ever, self._ever_swept, self.has_choices and self.ever_devices
+        _ = self.ever, self._ever_swept, self._known_ever_cells, self.has_choices
         copy = object.__new__(BookableHost)
         copy.__dict__.update(self.__dict__)
         return copy

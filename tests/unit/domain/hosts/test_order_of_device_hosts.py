@@ -34,13 +34,16 @@ FILL = Packing()
 def on_devices(*held, number=1, units=4):
     """A host with a device for each sequence of amounts with the times at which they are held."""
     one = host(ROOT, *gpus(len(held), units), number=number)
-    nodes = one.tree.carriers["VGPU"]
+    each = (
+        (flavor, time, (Taken(n, "VGPU", flavor.request.amounts["VGPU"]),))
+        for n, of_device in zip(one.tree.carriers["VGPU"], held, strict=True)
+        for flavor, time in of_device
+    )
+    # Each is a reservation of its own.
     return one.holding(
         [
-            Holding(f"r{n}-{time}", time, flavor.request, (Taken(n, "VGPU", amount),))
-            for n, of_device in zip(nodes, held, strict=True)
-            for flavor, time in of_device
-            for amount in [flavor.request.amounts["VGPU"]]
+            Holding(f"r{owner}", time, flavor.request, places)
+            for owner, (flavor, time, places) in enumerate(each)
         ]
     )
 
