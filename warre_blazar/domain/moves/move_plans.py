@@ -99,7 +99,7 @@ class MovableHosts:
         self._orders: dict[PlacementRequest, list[str]] = {}
         self._with_room: dict[str, Iterator[tuple[str, int]]] = {}
         self._all_left: dict[tuple[str, Span], Levels] = {}
-        self._ways_in: dict[tuple[str, str], Sequence[WayIn]] = {}
+        self._ways_in: dict[tuple[str, str, int], WayIn | None] = {}
 
     def on(self, host_id: str) -> Sequence[Movable]:
         """The movable reservations on a host, the largest first."""
@@ -167,25 +167,30 @@ class MovableHosts:
             return min(host.holding([*host.holdings, *added]).room(request, wanted.span), most)
         return most
 
-    def ways_in(self, wanted: Movable, source: str) -> Sequence[WayIn]:
+    def ways_in(
+        self, wanted: Movable, source: str, closed: Collection[str] = ()
+    ) -> Iterator[WayIn]:
         """The hosts that may get what a reservation has on a host, once others have left them.
 
-        Only the first hosts are looked at, beginning with the fullest.
+        Only the first hosts are looked at, beginning with the fullest. Each is looked at only when
+        it is needed, and only once.
+
+        :param closed: the ids of hosts that are left out.
         """
-        key = wanted.reservation_id, source
-        found = self._ways_in.get(key)
-        if found is None:
-            count, among = wanted.hosts[source], wanted.among
-            avoided = wanted.closed_when_leaving(source)
-            others = (i for i in self.fullest(wanted.request) if i in among and i not in avoided)
-            ways = (
-                self._way_in(i, wanted, count)
-                for i in itertools.islice(others, self.limits.breadth)
-            )
-            # Instances that may be on several hosts aren't worth the search.
-            found = list(filter(None, ways)) if count == 1 or wanted.affinity else []
-            self._ways_in[key] = found
-        return found
+        count, among = wanted.hosts[source], wanted.among
+        if count > 1 and not wanted.affinity:
+            return  # Instances that may be on several hosts aren't worth the search.
+        avoided = wanted.closed_when_leaving(source)
+        others = (i for i in self.fullest(wanted.request) if i in among and i not in avoided)
+        for target in itertools.islice(others, self.limits.breadth):
+            if target in closed:
+                continue
+            key = target, wanted.reservation_id, count
+            if key not in self._ways_in:
+                self._ways_in[key] = self._way_in(target, wanted, count)
+            way = self._ways_in[key]
+            if way is not None:
+                yield way
 
     def _way_in(self, target: str, wanted: Movable, count: int) -> WayIn | None:
         """The reservations that must leave a host so that instances of another one fit there.
@@ -214,7 +219,8 @@ class MovableHosts:
 
         :returns: False only if no plan finds one.
         """
-        return self._has_room_elsewhere(movable, host_id) or bool(self.ways_in(movable, host_id))
+        ways = (True for _ in self.ways_in(movable, host_id))
+        return self._has_room_elsewhere(movable, host_id) or any(ways)
 
     def _has_room_elsewhere(self, movable: Movable, host_id: str) -> bool:
         """Whether any other host has room for an instance of a reservation as it is now."""
@@ -365,10 +371,9 @@ class MovePlan:
 
     def _displacing(self, movable: Movable, source: str) -> HostMove | None:
         """Move a reservation off a host to another one that others leave for it."""
-        closed = self._not_for(movable, source)
-        for way in self._site.ways_in(movable, source):
-            if way.host_id in closed or self._added.get(way.host_id):
-                continue
+        # What is tried for one way is undone before the next.
+        closed = {i for i, added in self._added.items() if added} | self._not_for(movable, source)
+        for way in self._site.ways_in(movable, source, closed):
             displaced = self._displaced(way, source)
             if displaced:
                 self._settled.add(way.host_id)
