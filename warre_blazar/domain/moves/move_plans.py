@@ -372,7 +372,8 @@ class MovePlan:
     def _displacing(self, movable: Movable, source: str) -> HostMove | None:
         """Move a reservation off a host to another one that others leave for it."""
         # What is tried for one way is undone before the next.
-        closed = {i for i, added in self._added.items() if added} | self._not_for(movable, source)
+        fuller = {host_id for host_id, added in self._added.items() if added}
+        closed = fuller.union(self._not_for(movable, source))
         for way in self._site.ways_in(movable, source, closed):
             displaced = self._displaced(way, source)
             if displaced:
