@@ -18,6 +18,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from warre_blazar import times
 from warre_blazar.domain.flavors.request_groups import PlacementRequest
 from warre_blazar.domain.hosts import pools
 from warre_blazar.domain.hosts.demands import Demand, Part, demand
@@ -53,7 +54,8 @@ class Assigner:
             sorted({(n, cls) for p in self._parts for n in p.nodes for cls, _ in p.amounts})
         )
         self._nodes = sorted({n for n, _ in self.cells})
-        self._capacities = {
+        #: How much each of these has when nothing is held.
+        self.capacities = {
             (n, cls): max(0, tree.nodes[n].stocks[cls].capacity) for n, cls in self.cells
         }
         self._limits = {(n, cls): tree.nodes[n].stocks[cls].max_unit for n, cls in self.cells}
@@ -74,7 +76,7 @@ class Assigner:
             None
             if wanted.uncovered
             else pools.of_parts(
-                self._parts, self._limits, self._special, self._capacities, isolate=wanted.isolate
+                self._parts, self._limits, self._special, self.capacities, isolate=wanted.isolate
             )
         )
         self.share = _share(tree, self.pools or ()) if self.possible else None
@@ -85,11 +87,11 @@ class Assigner:
         #: take any of its nodes.
         self.told = bool(self._choices) and all(part.told for part in self._choices)
         # If not even one instance can have such places, it isn't looked at where the others are.
-        self.told = self.told and self._together(self._capacities, 1) > 0
+        self.told = self.told and self._together(self.capacities, 1) > 0
 
     def when_empty(self, most: int) -> int:
         """How many instances of any reservations fit when nothing is held."""
-        return self._apart(self._capacities, most)
+        return self._apart(self.capacities, most)
 
     def room(self, left: Mapping[Cell, int], most: int = _MOST_SEARCHED) -> int:
         """How many more instances of one reservation fit into what is left of the nodes.
@@ -357,7 +359,9 @@ class Share(NamedTuple):
 
     resource_class: str
     amount: int
-    #: The positions of these nodes among all that have the class (``Tree.carriers``).
+    #: Of equally full ones, the first is used first.
+    cells: Sequence[Cell]
+    #: The positions of the nodes among all that have the class (``Tree.carriers``).
     carriers: Sequence[int]
 
 
@@ -372,7 +376,8 @@ def _share(tree: Tree, of_instance: Sequence[Pool]) -> Share | None:
     ((cls, amount),) = pool.amounts
     if all(tree.nodes[n].stocks[cls].capacity == 1 for n in pool.nodes):
         return None
-    return Share(cls, amount, [tree.carriers[cls].index(n) for n in pool.nodes])
+    carriers = [tree.carriers[cls].index(n) for n in pool.nodes]
+    return Share(cls, amount, [(n, cls) for n in pool.nodes], carriers)
 
 
 def less(left: Mapping[Cell, int], places: Places) -> dict[Cell, int]:
@@ -441,6 +446,14 @@ class Ledger:
                 level += change
                 highest = max(highest, level)
         return highest
+
+    def held(self, cell: Cell, near: Span) -> datetime.timedelta:
+        """What is held of a cell during a time, as the amount times its length."""
+        parts = (
+            (min(end, near.end) - max(start, near.start)) * amount
+            for start, end, amount in self._held[cell]
+        )
+        return sum((part for part in parts if part > times.NO_TIME), times.NO_TIME)
 
     def is_empty(self, n: int) -> bool:
         """Whether nothing is held of a node at any time."""

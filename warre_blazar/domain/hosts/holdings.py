@@ -29,6 +29,20 @@ def ticks(moment: datetime.datetime) -> int:
     return (moment - _EPOCH) // _MICROSECOND
 
 
+def around(window: timeline.Span) -> timeline.Span:
+    """The time in which the holdings of hosts decide where a booking goes.
+
+    It is the booking's time, and half of its length before and after it, at most a day. A host that
+    is full right before and after a booking would otherwise have gaps there that are too short for
+    most bookings. ``benchmarks/pack.py`` compares this with other rules.
+    """
+    margin = min((window.end - window.start) / 2, times.HOST_CHOICE_MARGIN)
+    try:
+        return timeline.Span(window.start - margin, window.end + margin)
+    except OverflowError:
+        return window
+
+
 #: The number of a change, and how much more is held from then on.
 Change = tuple[int, int]
 

@@ -14,11 +14,12 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from warre_blazar import times
 from warre_blazar.domain import timeline
 from warre_blazar.domain.flavors.request_groups import PlacementRequest
 from warre_blazar.domain.hosts import assigning
 from warre_blazar.domain.hosts.assigning import Assigner, Ledger, Stay, Steps
-from warre_blazar.domain.hosts.holdings import Change, Holding, Occupancy
+from warre_blazar.domain.hosts.holdings import Change, Holding, Occupancy, around
 from warre_blazar.domain.hosts.packed_cells import PackedCells
 from warre_blazar.domain.hosts.pools import Cell, Places, Pool, Taken
 from warre_blazar.domain.hosts.providers import Tree
@@ -80,6 +81,13 @@ class HeldCells:
         first = bisect_left(numbers, bisect_right(self._times, part.start)) - 1
         last = bisect_left(numbers, bisect_left(self._times, part.end))
         return self._capacity(cell) - max(taken[first:last])
+
+    def held(self, cell: Cell, near: Span) -> datetime.timedelta:
+        """What is held of a cell during a part of the span, as the amount times its length."""
+        numbers, taken = self._steps(cell)
+        ends = [min(max(self._times[n], near.start), near.end) for n in (*numbers, -1)]
+        each = zip(taken, itertools.pairwise(ends), strict=True)
+        return sum(((end - start) * n for n, (start, end) in each), times.NO_TIME)
 
     def packed(self, cls: str) -> PackedCells:
         """What is held of all nodes that have a class, in the order of ``Tree.carriers``."""
@@ -294,6 +302,9 @@ class HostDevices:
         asked = assigning.assigner(self._tree, request)
         left = self._left(asked, _cells(asked, kept), spans)
         found, beside = _fitting(kept.places[:count], left)
+        if not found:
+            held = self._during(spans[0], asked.told).held
+            beside = _of_fullest(asked, left, count, spans[0], held)
         more = asked.more(found, beside, count - len(found))
         if len(found) + len(more) < count and not kept.must_stay:
             return asked.assign(left, count)
@@ -350,7 +361,9 @@ def _settled_together(
         asked = assigning.assigner(tree, request) if request else None
         if asked is None or not asked.told:
             continue
-        places = asked.assign(ledger.left(asked.cells, [span]), len(mine))
+        left = ledger.left(asked.cells, [span])
+        of_fullest = _of_fullest(asked, left, len(mine), span, ledger.held)
+        places = asked.assign(of_fullest, len(mine))
         if len(places) == len(mine):
             settled_ones = [
                 holdings[number]._replace(places=each)
@@ -436,6 +449,29 @@ def newly_settled(before: Iterable[Holding], after: Iterable[Holding]) -> dict[s
     once = [owner for owner in sorted(changed) if len(spans[owner]) == 1]
     found = {owner: [p for p in of_each[owner] if p is not None] for owner in once}
     return {owner: p for owner, p in found.items() if len(p) == len(of_each[owner])}
+
+
+def _of_fullest(
+    asked: Assigner,
+    left: Mapping[Cell, int],
+    count: int,
+    span: Span,
+    held: Callable[[Cell, Span], datetime.timedelta],
+) -> Mapping[Cell, int]:
+    """What is left of the fullest cell alone, of those that have enough left for all instances.
+
+    So bookings follow each other closely on each device, as they do on hosts (``placing``).
+
+    :param span: the time of the instances.
+    :param held: what is held of a cell during a time, as the amount times its length.
+    :returns: all that is left if no cell has enough, or an instance isn't just a share of one.
+    """
+    share, near = asked.share, around(span)
+    enough = [c for c in share.cells if left[c] >= count * share.amount] if share else []
+    if not enough:
+        return left
+    fullest = max(enough, key=lambda c: (held(c, near) / asked.capacities[c], -left[c]))
+    return {cell: n if cell == fullest else 0 for cell, n in left.items()}
 
 
 def _cells(asked: Assigner, kept: Kept) -> tuple[Cell, ...]:

@@ -20,6 +20,7 @@ from warre_blazar import times
 from warre_blazar.domain import timeline
 from warre_blazar.domain.flavors.request_groups import PlacementRequest
 from warre_blazar.domain.hosts.bookable_host import BookableHost, StoredPlaces
+from warre_blazar.domain.hosts.holdings import around
 from warre_blazar.domain.hosts.host_devices import NOTHING_KEPT, Kept
 from warre_blazar.domain.hosts.shared_room import HostGroup, TimesAsked
 from warre_blazar.domain.timeline import JointLevels, Levels
@@ -59,20 +60,6 @@ class Wanted:
     def spans(self) -> list[timeline.Span]:
         """The times of the instances, as spans that don't overlap."""
         return [self.window] if self.also is None else timeline.union(self.window, self.also)
-
-
-def around(window: timeline.Span) -> timeline.Span:
-    """The time in which the holdings of hosts decide about their order for a booking.
-
-    It is the booking's time, and half of its length before and after it, at most a day. A host that
-    is full right before and after a booking would otherwise have gaps there that are too short for
-    most bookings. ``benchmarks/pack.py`` compares this with other rules.
-    """
-    margin = min((window.end - window.start) / 2, times.HOST_CHOICE_MARGIN)
-    try:
-        return timeline.Span(window.start - margin, window.end + margin)
-    except OverflowError:
-        return window
 
 
 #: By host id, what each instance takes of the host's providers.

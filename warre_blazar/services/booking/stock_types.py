@@ -14,7 +14,7 @@ from warre_blazar.db.hosts import allocations
 from warre_blazar.domain import timeline
 from warre_blazar.domain.booking.booking_rules import BookingConditions
 from warre_blazar.domain.flavors.request_groups import PlacementRequest
-from warre_blazar.domain.hosts import placing
+from warre_blazar.domain.hosts import holdings, placing
 from warre_blazar.domain.hosts.bookable_host import BookableHost
 
 
@@ -85,7 +85,7 @@ def fitting(
 def _candidates(db: Session, need: HostNeed, conditions: BookingConditions) -> list[BookableHost]:
     reservable = allocations.all_reservable(
         db,
-        placing.around(need.span.padded(conditions.cleaning)),
+        holdings.around(need.span.padded(conditions.cleaning)),
         conditions.cleaning,
         conditions.device_rules,
     )

@@ -12,8 +12,8 @@ from tests.unit.domain.clock import level_at, longest, minutes, span, spans
 from tests.unit.domain.shapes import shape
 from warre_blazar.domain.flavors.request_groups import PlacementRequest
 from warre_blazar.domain.hosts.bookable_host import BookableHost
-from warre_blazar.domain.hosts.holdings import Holding
-from warre_blazar.domain.hosts.placing import Packing, around, free_spans, kept
+from warre_blazar.domain.hosts.holdings import Holding, around
+from warre_blazar.domain.hosts.placing import Packing, free_spans, kept
 from warre_blazar.domain.hosts.providers import Inventory
 
 LAST = 12

@@ -1,4 +1,4 @@
-"""The order in which hosts are used whose devices several instances share."""
+"""The order in which hosts and their devices are used if several instances share a device."""
 
 import random
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.unit.domain.choosing import choose
+from tests.unit.domain.choosing import booked, choice_of, choose
 from tests.unit.domain.clock import minutes, span
 from tests.unit.domain.hosts.selling import (
     FLAVORS,
@@ -20,6 +20,7 @@ from tests.unit.domain.hosts.selling import (
 )
 from tests.unit.domain.placement_reference import host
 from warre_blazar.domain.hosts.holdings import Holding
+from warre_blazar.domain.hosts.host_devices import places_of
 from warre_blazar.domain.hosts.placing import Packing
 from warre_blazar.domain.hosts.pools import Taken
 
@@ -154,3 +155,24 @@ def test_spread_goes_by_the_whole_host():
     emptier = on_devices([(THREE, NEAR)], [], number=2)
     fuller = on_devices([(TWO, NEAR)], [(TWO, NEAR)], number=1)
     assert first_of([emptier, fuller], ONE, Packing(spread=True)) == "id2"
+
+
+@pytest.mark.parametrize("is_settled_later", [False, True])
+def test_instances_go_to_the_fullest_device_that_has_room_for_all(is_settled_later):
+    # The second device has less left, but the first one is fuller at about the time.
+    one = on_devices([(TWO, NEAR)], [(THREE, span(5, 6))], [])
+    assert devices_of(one, ONE, 1, is_settled_later) == [0]
+    assert devices_of(one, ONE, 2, is_settled_later) == [0, 0]
+    assert devices_of(one, ONE, 4, is_settled_later) == [2, 2, 2, 2]
+
+
+def devices_of(one, flavor, count, is_settled_later):
+    """The devices that a reservation gets, by their numbers."""
+    if is_settled_later:
+        unsettled = [Holding("new", WINDOW, flavor.request)] * count
+        after = one.holding([*one.holdings, *unsettled]).settled()
+    else:
+        choice = choice_of([one], flavor, count, WINDOW)
+        after = booked(one, "new", flavor, WINDOW, choice)
+    nodes = one.tree.carriers["VGPU"]
+    return [nodes.index(p.node) for places in places_of(after.holdings, "new") for p in places]
