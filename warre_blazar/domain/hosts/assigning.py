@@ -354,7 +354,7 @@ def _contested_parts(tree: Tree, wanted: Demand) -> list[Part]:
     )
 
 
-class Share(NamedTuple):
+class NodeShare(NamedTuple):
     """An amount of a class that an instance takes of any one of some nodes."""
 
     resource_class: str
@@ -365,7 +365,7 @@ class Share(NamedTuple):
     carriers: Sequence[int]
 
 
-def _share(tree: Tree, of_instance: Sequence[Pool]) -> Share | None:
+def _share(tree: Tree, of_instance: Sequence[Pool]) -> NodeShare | None:
     """The share of a node that is all that an instance takes.
 
     :returns: None if it takes a whole node, something of several nodes, or several classes.
@@ -377,7 +377,7 @@ def _share(tree: Tree, of_instance: Sequence[Pool]) -> Share | None:
     if all(tree.nodes[n].stocks[cls].capacity == 1 for n in pool.nodes):
         return None
     carriers = [tree.carriers[cls].index(n) for n in pool.nodes]
-    return Share(cls, amount, [(n, cls) for n in pool.nodes], carriers)
+    return NodeShare(cls, amount, [(n, cls) for n in pool.nodes], carriers)
 
 
 def less(left: Mapping[Cell, int], places: Places) -> dict[Cell, int]:

@@ -240,7 +240,8 @@ class HostDevices:
     ) -> float | None:
         """How full the fullest of the providers is that can take an instance throughout all spans.
 
-        :param near: the time in which the share of a provider that is held says how full it is.
+        :param near: the time in which the share of a provider that is held says how full it is. All
+            holdings of this time must be known (``BookableHost.ever_devices``).
         :returns: as ``PackedCells.fullest``. None: an instance isn't just a share of a single
             provider (``Assigner.share``).
         """

@@ -100,6 +100,7 @@ class MovableHosts:
         self._with_room: dict[str, Iterator[tuple[str, int]]] = {}
         self._all_left: dict[tuple[str, Span], Levels] = {}
         self._ways_in: dict[tuple[str, str, int], WayIn | None] = {}
+        self._emptied: dict[str, tuple[Sequence[Movable], BookableHost]] = {}
 
     def on(self, host_id: str) -> Sequence[Movable]:
         """The movable reservations on a host, the largest first."""
@@ -129,11 +130,11 @@ class MovableHosts:
         return order
 
     def lowest(self, request: PlacementRequest) -> "_LowestRoom":
-        """Tells how many instances of a request fit on each host throughout a time."""
+        """Tells how many instances of a request fit on a host throughout a time."""
         lowest = self._lowest.get(request)
         if lowest is None:
             assert self.horizon is not None
-            lowest = self._lowest[request] = _LowestRoom(self.hosts, request, self.horizon)
+            lowest = self._lowest[request] = _LowestRoom(request, self.horizon)
         return lowest
 
     def with_room(self, movable: Movable) -> Iterator[tuple[str, int]]:
@@ -145,8 +146,10 @@ class MovableHosts:
         """
         found = self._with_room.get(movable.reservation_id)
         if found is None:
-            lowest, among, span = self.lowest(movable.request), movable.among, movable.span
-            every = ((i, lowest.on(i, span)) for i in self.fullest(movable.request) if i in among)
+            # The generators don't refer to this object, because it keeps them.
+            lowest, hosts = self.lowest(movable.request), self.hosts
+            among, span, order = movable.among, movable.span, self.fullest(movable.request)
+            every = ((i, lowest.on(hosts[i], span)) for i in order if i in among)
             (found,) = itertools.tee(((host_id, room) for host_id, room in every if room), 1)
             self._with_room[movable.reservation_id] = found
         # The original is never advanced. So each copy begins at the first host, and gets what
@@ -198,21 +201,31 @@ class MovableHosts:
         Only those leave for which another host has room. The largest stay if they can, so that what
         must leave is small.
 
-        :returns: None if there is no room even if all of these leave, as far as the columns of the
-            host say.
+        :returns: None if there is no room even if all of these leave.
         """
+        leavers, emptied = self._emptied_of_leavers(target)
         near = [
             m
-            for m in self.on(target)
-            if m.reservation_id != wanted.reservation_id
-            and m.span.overlaps(wanted.span)
-            and self._has_room_elsewhere(m, target)
+            for m in leavers
+            if m.reservation_id != wanted.reservation_id and m.span.overlaps(wanted.span)
         ]
-        if not near:
+        if not near or self.lowest(wanted.request).on(emptied, wanted.span) < count:
             return None
         crowd = MovablesOnHost(self.hosts[target], near, wanted.request, [wanted.span], count)
         needed = crowd.by_columns(near)
         return None if needed is None else WayIn(target, crowd, needed)
+
+    def _emptied_of_leavers(self, host_id: str) -> tuple[Sequence[Movable], BookableHost]:
+        """The movable reservations on a host that others have room for, and the host without them.
+
+        The largest come first.
+        """
+        found = self._emptied.get(host_id)
+        if found is None:
+            leavers = [m for m in self.on(host_id) if self._has_room_elsewhere(m, host_id)]
+            emptied = must_move.without(self.hosts[host_id], leavers)
+            found = self._emptied[host_id] = leavers, emptied
+        return found
 
     def may_leave(self, movable: Movable, host_id: str) -> bool:
         """Whether a plan may find another place for what a reservation has on a host.
@@ -266,23 +279,21 @@ class MovableHosts:
 class _LowestRoom:
     """How many instances of a request fit on hosts, beside what is booked on them."""
 
-    def __init__(
-        self, hosts: Mapping[str, BookableHost], request: PlacementRequest, horizon: Span
-    ) -> None:
-        self._hosts, self._request, self._horizon = hosts, request, horizon
-        #: By host id, moments, and how many instances fit from each of them on.
-        self._of: dict[str, tuple[Sequence[datetime.datetime], Sequence[int]]] = {}
+    def __init__(self, request: PlacementRequest, horizon: Span) -> None:
+        self._request, self._horizon = request, horizon
+        #: By ``id(host)``, moments, and how many instances fit from each of them on.
+        self._of: dict[int, tuple[Sequence[datetime.datetime], Sequence[int]]] = {}
 
-    def on(self, host_id: str, span: Span) -> int:
-        """How many fit at each moment of a span."""
-        of_host = self._of.get(host_id)
+    def on(self, host: BookableHost, span: Span) -> int:
+        """How many fit at each moment of a span on a host that its caller keeps."""
+        of_host = self._of.get(id(host))
         if of_host is None:
-            swept = self._hosts[host_id].swept(self._request, self._horizon)
-            of_host = self._of[host_id] = (swept.moments, swept.fitting())
+            swept = host.swept(self._request, self._horizon)
+            of_host = self._of[id(host)] = (swept.moments, swept.fitting())
         moments, fitting = of_host
         first = bisect.bisect_right(moments, span.start) - 1
         room = min(fitting[first : bisect.bisect_left(moments, span.end)])
-        return self._hosts[host_id].lasting_room(self._request, [span], room)
+        return host.lasting_room(self._request, [span], room)
 
 
 class MovePlan:
