@@ -81,12 +81,15 @@ def _look(engine: sa.Engine) -> list[str]:
 
 
 def _compare(db: Session, engine: sa.Engine) -> Iterator[str]:
-    store = kept_hosts._stores.setdefault(engine, {}).setdefault("tests", kept_hosts._Store())
+    stores = kept_hosts._stores.setdefault(engine, {})
+    store = stores.setdefault("tests", kept_hosts._Store())
     versions = reservable_hosts.versions(db)
     known = store.known(versions)
     number = len(versions)
     fresh = kept_hosts._read(db, versions, number, times.NO_TIME, NO_DEVICES)
-    for host_id, kept in known.items():
+    # What the process books, it adds to what it keeps itself.
+    own = stores.get((times.NO_TIME, repr(NO_DEVICES)), store).known(versions)
+    for host_id, kept in [*known.items(), *own.items()]:
         before, now = _plain(kept), _plain(fresh[host_id])
         for name in now:
             if before[name] != now[name]:

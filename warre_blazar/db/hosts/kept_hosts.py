@@ -6,6 +6,8 @@ changed, and uses the others as they are kept. Whoever changes a host changes it
 same transaction (``generations``), so the result is the same as if everything had been read.
 
 The generations are read first. So a host is never older than its generation.
+
+What a process books itself, it knows. So it needn't read the hosts of its own bookings again.
 """
 
 import dataclasses
@@ -30,7 +32,10 @@ from warre_blazar.db.hosts.readings import AllocationReading
 from warre_blazar.db.hosts.reservable_hosts import Version
 from warre_blazar.db.tables import allocations
 from warre_blazar.domain.flavors.devices import NO_DEVICES, Rules
+from warre_blazar.domain.flavors.request_groups import PlacementRequest
 from warre_blazar.domain.hosts.bookable_host import BookableHost
+from warre_blazar.domain.hosts.holdings import Holding
+from warre_blazar.domain.hosts.pools import Places
 from warre_blazar.domain.taken import TakenOverTime
 from warre_blazar.domain.timeline import Claim, Span
 
@@ -109,6 +114,48 @@ def empty(db: Session) -> list[BookableHost]:
     if missing := versions.keys() - found.keys():
         hosts += _empty(db, missing, len(versions))
     return hosts
+
+
+class NewReservation(NamedTuple):
+    """A reservation that a transaction books."""
+
+    reservation_id: str
+    flavor_id: str
+    #: What one instance takes.
+    request: PlacementRequest
+    #: Its time, without the cleaning time.
+    span: Span
+    #: The places of each of its instances, by host id.
+    instances: Mapping[str, Sequence[Places | None]]
+
+
+def add(
+    db: Session,
+    new: NewReservation,
+    hosts: Iterable[BookableHost],
+    cleaning: datetime.timedelta,
+    device_rules: Rules,
+) -> None:
+    """Keep the hosts of a new reservation with it, as soon as its transaction is committed.
+
+    :param hosts: the hosts of its instances, as they were read. The transaction has increased the
+        generation of each once (``generations.increase_hosts``).
+
+    The other parameters are those of ``read``.
+    """
+    store = _store(db, cleaning, device_rules)
+    # Times are read in whole seconds.
+    start, end = (moment.replace(microsecond=0) for moment in (new.span.start, new.span.end))
+    span = Span(start, end).padded(cleaning)
+    claims = [Claim(span, sum(map(len, new.instances.values())))]
+    read = {host.id: host.generation for host in hosts}
+
+    def keep(_: Session) -> None:
+        for host_id, each in new.instances.items():
+            held = [Holding(new.reservation_id, span, new.request, places) for places in each]
+            store.add(host_id, read[host_id], held, (new.flavor_id, claims))
+
+    sa.event.listen(db, "after_commit", keep, once=True)
 
 
 def forget() -> None:
@@ -264,6 +311,33 @@ class _Store:
                 if self._instances > MOST_INSTANCES:
                     self._put(host_id, None)
             return taken
+
+    def add(
+        self,
+        host_id: str,
+        generation: int,
+        held: Sequence[Holding],
+        claims: tuple[str, Sequence[Claim]],
+    ) -> None:
+        """Keep a host with what was booked on it, if it is kept as it was before.
+
+        :param generation: the host's generation before. 0: the host had none, so nobody knows its
+            generation now.
+        :param held: the new instances of a reservation on the host.
+        :param claims: the reservation's flavor and claims.
+        """
+        with self._lock:
+            kept = self._hosts.get(host_id)
+            if not generation or kept is None or kept.generation != generation:
+                return
+            if self._instances + len(held) > MOST_INSTANCES:
+                return
+            # Holdings whose request is the same object are counted faster.
+            same = {holding.request: holding.request for holding in kept.host.holdings}
+            new = [each._replace(request=same.get(each.request, each.request)) for each in held]
+            host = kept.host.holding([*kept.host.holdings, *new], generation + 1)
+            known = {**kept.claims, held[0].reservation_id: claims}
+            self._put(host_id, _Kept(generation + 1, host, known, kept.until))
 
     def _taken(self, flavor_id: str, without: str | None) -> TakenOverTime:
         slots = self._slots.get(flavor_id)

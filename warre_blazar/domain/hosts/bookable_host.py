@@ -322,9 +322,13 @@ class BookableHost:
             return _of_root(request, self.providers_in_use[0].inventories)
         return self.tree.kept(("asked", request), lambda: _of_tree(self.tree, request))
 
-    def holding(self, holdings: Sequence[Holding]) -> "BookableHost":
-        """A copy of the host with other holdings."""
-        copy = dataclasses.replace(self, holdings=holdings)
+    def holding(self, holdings: Sequence[Holding], generation: int | None = None) -> "BookableHost":
+        """A copy of the host with other holdings.
+
+        :param generation: that of the copy. None: the host's own.
+        """
+        number = self.generation if generation is None else generation
+        copy = dataclasses.replace(self, holdings=holdings, generation=number)
         # The copy has the same providers. So it keeps what was computed from them.
         for name in _COMPUTED & self.__dict__.keys():
             copy.__dict__[name] = self.__dict__[name]

@@ -288,6 +288,7 @@ def _write(db: Session, reservation_id: str, decision: BookingDecision, begin: B
     )
     allocations.allocate(db, reservation_id, place.chosen, place.places)
     place.settle_moved(db, request.conditions)
+    place.keep(db, reservation_id, request.span, request.conditions)
     told = device_traits.told_groups(flavor.shape.extra_specs, place.matching)
     backings.insert(db, reservation_id, request.project_id, request.now, nova_flavor, told=told)
     return resource_id

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from sqlalchemy.orm import Session
 
 from warre_blazar.db.booking import booking_terms
-from warre_blazar.db.hosts import allocations
+from warre_blazar.db.hosts import allocations, kept_hosts
 from warre_blazar.domain import timeline
 from warre_blazar.domain.booking import constraints
 from warre_blazar.domain.booking.booking_rules import BookingConditions
@@ -83,6 +83,25 @@ class Place:
         """
         if self.placed_again:
             allocations.settle(db, self.hosts, conditions.cleaning, conditions.device_rules)
+
+    def keep(
+        self, db: Session, reservation_id: str, span: timeline.Span, conditions: BookingConditions
+    ) -> None:
+        """Let this process know the hosts of a new reservation with it (``kept_hosts``).
+
+        If reservations were moved to make room, the hosts are read again.
+        """
+        if self.placed_again:
+            return
+        request = self.flavor.shape.request
+        instances = {
+            host.id: [host.stored_places(request, each) for each in self.places[host.id]]
+            if host.id in self.places
+            else [None] * self.chosen[host.id]
+            for host in self.hosts
+        }
+        new = kept_hosts.NewReservation(reservation_id, self.flavor.id, request, span, instances)
+        kept_hosts.add(db, new, self.hosts, conditions.cleaning, conditions.device_rules)
 
 
 def booked_by(
