@@ -133,6 +133,7 @@ def test_room_for_random_flavors_is_what_placement_allows(placement: Placement) 
     assert min(numbers.count(0), numbers.count(1), numbers.count(2)) > FLAVORS * TREES // 20
 
 
+@pytest.mark.whole
 def test_room_beside_servers_is_what_placement_allows(placement: Placement) -> None:
     """Each host has one instance of another flavor already."""
     rng = random.Random(_SEED + 1)

@@ -132,6 +132,7 @@ def test_deletions_under_a_killed_manager_are_finished(
         until("the rest to go", lambda i=reservation_id: not nova_side.leftovers(admin, i))
 
 
+@pytest.mark.whole
 def test_starts_that_a_killed_manager_had_claimed_are_executed(
     alpha: Person, offer: Offer, records: Records
 ) -> None:

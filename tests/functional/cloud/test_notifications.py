@@ -96,6 +96,7 @@ def hooked(hook: messages.Receiver) -> dict[str, dict[str, str]]:
     }
 
 
+@pytest.mark.whole
 def test_course_is_told_in_one_message(alpha: Person, offer: Offer):
     start = world.far().start
     body = {

@@ -57,11 +57,12 @@ def test_default_run_has_a_short_form_of_each_other_part(tool: ModuleType):
         assert COVERED.get(name, f"{name}-short") in default, name
 
 
-def test_clouds_run_beside_the_other_parts(tool: ModuleType):
+def test_clouds_and_databases_run_beside_the_other_parts(tool: ModuleType):
     lanes = tool.lanes(["all"])
     assert ["cloud-short"] in lanes
     assert ["galera"] in lanes
-    assert len(lanes) == 3
+    assert ["db-short"] in lanes
+    assert len(lanes) == 4
 
 
 def test_named_parts_run_one_after_the_other(tool: ModuleType):
