@@ -45,8 +45,8 @@ def measure(cloud: lease.Cloud, count: int, stock_count: int) -> dict[str, list[
     """Lags of ours and of stock's."""
     # Ours are so small that all fit at once. If they didn't, managers would move them at the start.
     flavor, (mine_then, _) = cloud.flavor(slots=count, memory_mb=_MEMORY), lease.times_ahead()
-    # Of stock's, each is in an hour of its own: so many at once don't fit.
-    times = [lease.times_ahead(1 + hours) for hours in range(stock_count)]
+    # Of stock's, each is in an hour of its own, after ours: so many at once don't fit.
+    times = [lease.times_ahead(2 + hours) for hours in range(stock_count)]
     made: list[str] = []
     try:
         made += (reservations := many(count, lambda _: cloud.book(flavor, *mine_then)))
