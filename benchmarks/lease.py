@@ -54,12 +54,12 @@ class Cloud:
             raise SystemExit(f"{method} {url}: {answer.status_code} {answer.text}")
         return answer.json() if answer.content else None
 
-    def flavor(self, slots: int = 10, memory_mb: int = 128) -> str:
+    def flavor(self, slots: int = 10, memory_mb: int = 128, disk_gb: int = 1) -> str:
         body = {
             "name": f"bench-{time.time_ns()}",
             "vcpu": 1,
             "memory_mb": memory_mb,
-            "disk_gb": 1,
+            "disk_gb": disk_gb,
             "slots": slots,
             "max_length_hours": 100,
         }

@@ -44,7 +44,7 @@ def lags(leases: list[str], ahead: int) -> list[float]:
 def measure(cloud: lease.Cloud, count: int, stock_count: int) -> dict[str, list[float]]:
     """Lags of ours and of stock's."""
     # Ours are so small that all fit at once. If they didn't, managers would move them at the start.
-    flavor, (mine_then, _) = cloud.flavor(slots=count, memory_mb=_MEMORY), lease.times_ahead()
+    flavor, (mine_then, _) = cloud.flavor(count, _MEMORY, disk_gb=0), lease.times_ahead()
     # Of stock's, each is in an hour of its own, after ours: so many at once don't fit.
     times = [lease.times_ahead(2 + hours) for hours in range(stock_count)]
     made: list[str] = []
