@@ -30,7 +30,8 @@ def create(directory: Path, databases: list[str], log: Path) -> None:
         "--auth-root-authentication-method=normal",
         "--skip-test-db",
     ]
-    shell.run(words, log)
+    # As for the server, not the usual /tmp: others may be installed or started at this moment.
+    shell.run(words, log, {"TMPDIR": str(_temporary(directory))})
 
 
 def command(directory: Path, port: int) -> tuple[str, ...]:
