@@ -34,6 +34,7 @@ from tests.unit.api.identity import Identity
 from warre_blazar import conf, policy, timer, times
 from warre_blazar.db import session
 from warre_blazar.db import tables as models
+from warre_blazar.db.hosts import kept_hosts
 from warre_blazar.openstack import caches, limits, nova_quotas, people
 from warre_blazar.plugins import monitor
 from warre_blazar.services.booking.through_manager import calls
@@ -246,6 +247,8 @@ class Site:
     def clear(self) -> None:
         """Empty the database and the cloud, and set the time to NOW."""
         databases.empty(self.engine)
+        # Hypothesis seeds the dice, so hosts of two tests may have the same first generation.
+        kept_hosts.forget()
         self.cloud.clear()
         limits._remembered.clear()
         people._read.clear()

@@ -12,6 +12,7 @@ What a process books itself, it knows. So it needn't read the hosts of its own b
 
 import dataclasses
 import datetime
+import functools
 import itertools
 import random
 import threading
@@ -148,14 +149,37 @@ def add(
     start, end = (moment.replace(microsecond=0) for moment in (new.span.start, new.span.end))
     span = Span(start, end).padded(cleaning)
     claims = [Claim(span, sum(map(len, new.instances.values())))]
-    read = {host.id: host.generation for host in hosts}
+    if _ADDITIONS not in db.info:
+        db.info[_ADDITIONS] = []
+        sa.event.listen(db, "after_commit", _keep)
+        sa.event.listen(db, "after_soft_rollback", _drop)
+    for host in hosts:
+        held = [
+            Holding(new.reservation_id, span, new.request, places)
+            for places in new.instances[host.id]
+        ]
+        add_one = functools.partial(
+            store.add, host.id, host.generation, held, (new.flavor_id, claims)
+        )
+        db.info[_ADDITIONS].append(add_one)
 
-    def keep(_: Session) -> None:
-        for host_id, each in new.instances.items():
-            held = [Holding(new.reservation_id, span, new.request, places) for places in each]
-            store.add(host_id, read[host_id], held, (new.flavor_id, claims))
 
-    sa.event.listen(db, "after_commit", keep, once=True)
+#: The key of a session's information about what is kept once its transaction is committed.
+_ADDITIONS = "warre_kept_hosts"
+
+
+def _keep(db: Session) -> None:
+    for add_one in db.info[_ADDITIONS]:
+        add_one()
+    db.info[_ADDITIONS].clear()
+
+
+def _drop(db: Session, _: Any) -> None:
+    """Forget what a transaction has booked that is taken back, if only in part.
+
+    What it has booked besides is read again.
+    """
+    db.info[_ADDITIONS].clear()
 
 
 def forget() -> None:
