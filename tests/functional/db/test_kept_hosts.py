@@ -7,11 +7,13 @@ In each test of this directory, what is kept is compared with the tables after e
 import contextlib
 import json
 import random
+import threading
 from collections.abc import Iterator
 
 import pytest
 import sqlalchemy as sa
 from blazar.db import api as db_api
+from sqlalchemy.orm import Session
 
 from tests.fakes.cloud import Cloud
 from tests.functional.db import world
@@ -97,6 +99,35 @@ def test_own_bookings_are_not_read_again(flavor, host_ids, monkeypatch: pytest.M
         assert sum(len(host.holdings) for host in read.hosts) == 18
         assert read.taken[flavor.id].left_of(18).lowest(later) == 12
         assert readings == []
+
+
+def test_booking_that_somebody_has_read_before_it_is_kept_counts_once(
+    flavor, host_ids, monkeypatch: pytest.MonkeyPatch
+):
+    """Where each statement sees all that was committed, rows may be newer than generations."""
+    host_refresh.refresh()
+    world.book(world.request(flavor, SPAN, 12))
+    later, keep = world.hours(5, 7), kept_hosts._keep
+    assert room(flavor, later) == 12
+
+    def read() -> None:
+        with session.reader() as db:
+            now = reservable_hosts.versions(db)
+            before = {i: v._replace(generation=v.generation - 1) for i, v in now.items()}
+            with monkeypatch.context() as patched:
+                patched.setattr(reservable_hosts, "versions", lambda _: before)
+                patched.setattr(kept_hosts._Store, "known", lambda *_: {})
+                kept_hosts.read(db)
+
+    def read_first(db: Session) -> None:
+        other = threading.Thread(target=read)
+        other.start()
+        other.join()
+        keep(db)
+
+    monkeypatch.setattr(kept_hosts, "_keep", read_first)
+    world.book(world.request(flavor, later, 4))
+    assert room(flavor, later) == 8
 
 
 def test_booking_that_is_rolled_back_is_not_kept(flavor, host_ids):

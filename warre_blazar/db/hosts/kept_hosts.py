@@ -356,6 +356,9 @@ class _Store:
                 return
             if self._instances + len(held) > MOST_INSTANCES:
                 return
+            # Somebody may have read the rows after this commit, and the generation before.
+            if held[0].reservation_id in kept.claims:
+                return
             # Holdings whose request is the same object are counted faster.
             same = {holding.request: holding.request for holding in kept.host.holdings}
             new = [each._replace(request=same.get(each.request, each.request)) for each in held]
