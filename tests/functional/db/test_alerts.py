@@ -159,6 +159,9 @@ CAUSES: dict[Callable[[Scene], None], tuple[set[str], set[DifferenceKind]]] = {
 @pytest.fixture
 def healthy(scene: Scene) -> Scene:
     """A scene with two managers, which have sent all notices."""
+    with session.writer() as db:
+        # The scene is furnished once for all tests, and its own manager has been silent since then.
+        db.execute(tables.managers.delete())
     for number in "12":
         session.change(executions.beat, number, f"controller{number}")
     sent = [notice.id for notice in notices.waiting(outbox.LEASES)]
