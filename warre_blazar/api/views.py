@@ -127,10 +127,11 @@ def reservation(
 ) -> dict[str, Any]:
     """A reservation with its flavor.
 
-    :param default: what the site's configuration says is done with servers before the end.
-    :param flavor_document: the flavor's document, which a list needs many times. None: it is made.
     A deleted reservation is DELETED. The document also says when it was deleted, by whom, and which
     status it had then.
+
+    :param default: what the site's configuration says is done with servers before the end.
+    :param flavor_document: the flavor's document. A list makes it once. None: it is made here.
     """
     values = {
         **vars(item),

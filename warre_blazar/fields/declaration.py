@@ -148,7 +148,10 @@ class Resource:
 def _kept(
     read: Callable[[type[Resource]], Iterable[Field[Any]]],
 ) -> Callable[[type[Resource]], Sequence[Field[Any]]]:
-    """A decorator that reads the fields of each resource once. A list asks for them often."""
+    """A decorator that reads the fields of each resource once. A list asks for them often.
+
+    It does what ``functools.cache`` does, for which mypy takes these classes for unhashable.
+    """
     known: dict[type[Resource], Sequence[Field[Any]]] = {}
 
     @functools.wraps(read)

@@ -7,7 +7,7 @@ same transaction (``generations``), so the result is the same as if everything h
 
 The generations are read first. So a host is never older than its generation.
 
-What a process books itself, it knows. So it needn't read the hosts of its own bookings again.
+A process knows what it has booked itself. So it doesn't read the hosts of its own bookings again.
 """
 
 import dataclasses
@@ -46,6 +46,9 @@ MOST_INSTANCES = 500_000
 #: After more changes than this, the slots of a flavor are added up anew. The first reading of many
 #: hosts would take seconds if it changed them claim by claim.
 _MOST_CHANGES = 100
+
+#: The key under which a session has what is to be kept once its transaction is committed.
+_ADDITIONS = "warre_kept_hosts"
 
 #: Since when times are counted.
 _SINCE = Span(datetime.datetime(2020, 1, 1), datetime.datetime.max)
@@ -164,10 +167,6 @@ def add(
         db.info[_ADDITIONS].append(add_one)
 
 
-#: The key of a session's information about what is kept once its transaction is committed.
-_ADDITIONS = "warre_kept_hosts"
-
-
 def _keep(db: Session) -> None:
     for add_one in db.info[_ADDITIONS]:
         add_one()
@@ -175,9 +174,9 @@ def _keep(db: Session) -> None:
 
 
 def _drop(db: Session, _: Any) -> None:
-    """Forget what a transaction has booked that is taken back, if only in part.
+    """Forget what a transaction has booked, because it was rolled back, or a part of it was.
 
-    What it has booked besides is read again.
+    The hosts of what remains are read again.
     """
     db.info[_ADDITIONS].clear()
 

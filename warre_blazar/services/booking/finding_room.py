@@ -87,9 +87,9 @@ class Place:
     def keep(
         self, db: Session, reservation_id: str, span: timeline.Span, conditions: BookingConditions
     ) -> None:
-        """Let this process know the hosts of a new reservation with it (``kept_hosts``).
+        """Keep the hosts of a new reservation with what it holds there (``kept_hosts.add``).
 
-        If reservations were moved to make room, the hosts are read again.
+        If reservations were moved to make room, nothing is kept, and the hosts are read again.
         """
         if self.placed_again:
             return
