@@ -23,6 +23,9 @@ _CLASSES = (*_USUAL, CreditsFilter)
 FILTERS = [cls.__name__ for cls in _USUAL]
 #: The names of all of this package's filters in ``[enforcement] enabled_filters``.
 NAMES = [cls.__name__ for cls in _CLASSES]
+#: The names of the filters that ask no service about a new lease with one reservation of this
+#: package, and don't look at the hosts of a lease that ends.
+_QUICK = {*FILTERS, "MaxLeaseDurationFilter"}
 
 
 def register() -> None:
@@ -50,6 +53,11 @@ def enable() -> None:
     cfg.CONF.set_override(
         "enabled_filters", enabled(cfg.CONF.enforcement.enabled_filters), group="enforcement"
     )
+
+
+def is_quick() -> bool:
+    """Whether only filters are enabled that ask no service, and don't look at hosts at an end."""
+    return _QUICK.issuperset(cfg.CONF.enforcement.enabled_filters)
 
 
 def withdraw() -> None:

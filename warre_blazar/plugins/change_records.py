@@ -57,8 +57,13 @@ def _lease(db: sa.Connection, lease: models.Lease) -> None:
         changes.add_of_lease(db, lease.id, written)
     status = attributes.status
     if (_value(status, old=True), lease.status) == (lease_states.CREATING, lease_states.PENDING):
-        booked = notices.News(notices.Kind.CREATED, timeutils.utcnow(), conditions.caller_id())
-        outbox.add(db, outbox.of_lease(lease.id), booked)
+        booked(db, lease.id)
+
+
+def booked(db: Session | sa.Connection, lease_id: str) -> None:
+    """Write that a lease was booked, for its reservations."""
+    news = notices.News(notices.Kind.CREATED, timeutils.utcnow(), conditions.caller_id())
+    outbox.add(db, outbox.of_lease(lease_id), news)
 
 
 def _reservation(db: sa.Connection, reservation: models.Reservation) -> None:

@@ -104,7 +104,8 @@ class FlavorSlotPlugin(base.BasePlugin):
             with error_translation.translated(updating=True), session.reader() as db:
                 return list(allocations.allocated(db, str(reservation_id)))
         with error_translation.translated():
-            decision = admission.check(_request(lease_values, context.current().project_id))
+            request = _request(lease_values, context.current().project_id)
+            decision = admission.check(request, lease_requests.turn())
             carried_decisions.keep(decision)
             return list(decision.require().chosen)
 
@@ -125,7 +126,12 @@ class FlavorSlotPlugin(base.BasePlugin):
             if decision is None:
                 project_id = db_api.lease_get(values["lease_id"])["project_id"]
                 request = dataclasses.replace(request, project_id=project_id)
-            return admission.book(reservation_id, request, decision, lease_requests.begin())
+
+        def book(rows: admission.LeaseRows) -> str:
+            with error_translation.translated():
+                return admission.book(reservation_id, request, decision, rows)
+
+        return lease_requests.reserve(book)
 
     def claim(self, values: Mapping[str, Any]) -> Claim:
         """What books one of several reservations of a lease, in one transaction with the others."""

@@ -2,11 +2,13 @@
 
 Blazar writes a new lease, its reservation, each of its events and the lease's final status in a
 transaction each, and reads back what it has written. If the lease has one reservation of this
-package, the rows of both are written in the transaction that claims slots and hosts, and the events
-in the one that writes the status. So a request that is refused writes nothing.
+package, all of these rows are written in the transaction that claims slots and hosts, when Blazar
+wants to write the final status. So a request that is refused, or whose manager is killed, writes
+nothing. What was written isn't read back.
 
 While Blazar deletes a lease, it reads the lease seven times and its events four times. What one
-reading has shown, or the last write has left, serves until the same request writes again.
+reading has shown, or the last write has left, serves until the same request writes again. Its hosts
+are read only if an enabled filter may want them.
 """
 
 import contextlib
@@ -15,18 +17,23 @@ import functools
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from blazar.db import exceptions as db_exceptions
+import sqlalchemy as sa
 from blazar.db.sqlalchemy import api, models
 from blazar.manager import exceptions as manager_exc
 from blazar.manager import service
 from oslo_db import exception as db_exc
-from oslo_utils import uuidutils
+from oslo_log import log as logging
+from oslo_utils import timeutils, uuidutils
 from sqlalchemy.orm import Session
 
+from warre_blazar import enforcement
 from warre_blazar.db import session
-from warre_blazar.db.tables import events, leases, reservations
+from warre_blazar.db.tables import events, instance_reservations, leases, reservations
 from warre_blazar.domain.flavors.flavor import RESOURCE_TYPE
-from warre_blazar.plugins import joined_writes
+from warre_blazar.plugins import change_records
+from warre_blazar.services.booking import admission
+
+LOG = logging.getLogger(__name__)
 
 _Values = Mapping[str, Any]
 
@@ -41,31 +48,89 @@ _FUNCTIONS = (
 _MARK = "saves_statements"
 
 
-class _NewLease:
-    """A lease that Blazar creates, and what is yet to be written of it."""
+class _NewLease(admission.LeaseRows):
+    """A lease that Blazar creates, and its rows, which aren't written yet."""
 
     def __init__(self) -> None:
-        self._lease: dict[str, Any] = {}
-        #: What Blazar gets of a lease whose row isn't written yet, or was written and read.
+        # Whole seconds, which each kind of database keeps.
+        self._now = timeutils.utcnow().replace(microsecond=0)
+        self._lease: _Values = {}
+        self._reservation: _Values = {}
+        self._instances: _Values = {}
+        self._events: list[_Values] = []
+        #: What Blazar gets of the lease.
         self._shown: Any = None
-        self._reservation: dict[str, Any] = {}
-        self._events: list[dict[str, Any]] = []
+        self._book: Callable[[admission.LeaseRows], str] | None = None
+        #: Other bookings of this process wait until it is closed.
+        self.turn = contextlib.ExitStack()
+
+    def _row(self, table: sa.Table, values: _Values) -> _Values:
+        """A new row, with what Blazar's models would add."""
+        known = {"id": uuidutils.generate_uuid(), "created_at": self._now, **values}
+        return {column.name: known.get(column.name) for column in table.c}
 
     def lease_create(self, _write: Callable[..., Any], values: _Values) -> Any:
-        names = leases.c.keys()
-        self._lease = {"id": uuidutils.generate_uuid()} | {
-            name: value for name, value in values.items() if name in names
-        }
+        self._lease = self._row(leases, {**values, "degraded": False})
         self._shown = models.Lease(**self._lease)
         return self._shown
 
     def reservation_create(self, _write: Callable[..., Any], values: _Values) -> Any:
-        ids = {name: uuidutils.generate_uuid() for name in ("id", "resource_id")}
-        self._reservation = ids | dict(values)
+        flags = {"missing_resources": False, "resources_changed": False}
+        resource_id = uuidutils.generate_uuid()
+        self._reservation = self._row(reservations, {"resource_id": resource_id, **flags, **values})
         return models.Reservation(**self._reservation)
 
+    def reserve(self, book: Callable[[admission.LeaseRows], str]) -> str:
+        """Book later, when the whole lease is known.
+
+        :returns: the id that the reservation's row in ``instance_reservations`` will have.
+        """
+        self._book = book
+        return str(self._reservation["resource_id"])
+
+    def reservation_update(
+        self, _write: Callable[..., Any], reservation_id: str, values: _Values
+    ) -> None:
+        """Do nothing: Blazar wants to write ``resource_id``, which is known."""
+
+    def event_create(self, _write: Callable[..., Any], values: _Values) -> None:
+        self._events.append(self._row(events, values))
+
+    def lease_update(self, write: Callable[..., Any], lease_id: str, values: _Values) -> Any:
+        """Book, and write everything."""
+        if self._book is None:
+            return write(lease_id, values)
+        self._lease = {**self._lease, **values, "updated_at": self._now}
+        try:
+            self._book(self)
+        except Exception as error:
+            if not self._is_there():
+                raise
+            LOG.warning("Lease %s was booked in spite of an error: %s", lease_id, error)
+        self.turn.close()
+        self._shown = models.Lease(
+            **self._lease,
+            reservations=[
+                models.Reservation(
+                    **self._reservation,
+                    instance_reservation=models.InstanceReservations(**self._instances),
+                )
+            ],
+            # In the order in which they will be read.
+            events=[models.Event(**e) for e in sorted(self._events, key=lambda e: str(e["id"]))],
+        )
+        return self._shown
+
+    def _is_there(self) -> bool:
+        """Whether the database has committed, although the connection was lost before it said so.
+
+        If it doesn't answer, the API finds out later (``through_manager.reservations``).
+        """
+        with contextlib.suppress(*session.FAILURES):
+            return api.reservation_get(self._reservation["id"]) is not None
+        return False
+
     def begin(self, db: Session) -> str:
-        """Write the rows of the lease and of its reservation, and return ``resource_id``."""
         try:
             db.execute(leases.insert(), self._lease)
         except db_exc.DBDuplicateEntry as error:
@@ -73,38 +138,18 @@ class _NewLease:
         db.execute(reservations.insert(), self._reservation)
         return str(self._reservation["resource_id"])
 
-    def reservation_update(
-        self, _write: Callable[..., Any], reservation_id: str, values: _Values
-    ) -> None:
-        """Do nothing: Blazar wants to write ``resource_id``, which is there."""
-
-    def event_create(self, _write: Callable[..., Any], values: _Values) -> None:
-        self._events.append({"id": uuidutils.generate_uuid(), **values})
-
-    def lease_update(self, write: Callable[..., Any], lease_id: str, values: _Values) -> Any:
-        """Write the events too."""
-
-        @joined_writes.joined
-        def finish() -> Any:
-            with session.writer() as db:
-                db.execute(events.insert(), self._events)
-            return write(lease_id, values)
-
-        self._shown = None
-        self._shown = finish()
-        return self._shown
+    def finish(self, db: Session) -> None:
+        db.execute(events.insert(), self._events)
+        mine = instance_reservations.c.reservation_id == self._reservation["id"]
+        row = db.execute(sa.select(instance_reservations).where(mine)).one()
+        self._instances = dict(row._mapping)
+        change_records.booked(db, self._lease["id"])
 
     def lease_get(self, read: Callable[..., Any], lease_id: str) -> Any:
         return self._shown or read(lease_id)
 
-    def lease_destroy(self, write: Callable[..., Any], lease_id: str) -> None:
-        """Delete the lease after an error, if this request has written it.
-
-        Another request may have written a lease of the same id.
-        """
-        if api.reservation_get(self._reservation.get("id")):
-            with contextlib.suppress(db_exceptions.BlazarDBNotFound):
-                write(lease_id)
+    def lease_destroy(self, _write: Callable[..., Any], lease_id: str) -> None:
+        """Do nothing: Blazar gives up a lease that isn't written."""
 
 
 class _DeletedLease:
@@ -161,22 +206,38 @@ def register() -> None:
     manager.delete_lease = _deleting(manager.delete_lease)
     for name in _FUNCTIONS:
         setattr(api, name, _in_request(getattr(api, name)))
+    manager._existing_allocations = _for_filters(manager._existing_allocations)
 
 
-def begin() -> Callable[[Session], str | None]:
-    """What writes the rows before those of the claims, in their transaction.
+def turn() -> contextlib.ExitStack | None:
+    """What is closed when the request in this thread has booked, or has failed.
 
-    It returns the id for the row in ``instance_reservations``. None: any new id.
+    None if others don't wait for this request: its filters may wait for other services, or it has
+    several reservations, whose decisions aren't written as they are.
     """
     request = _request.get()
-    return request.begin if isinstance(request, _NewLease) else lambda _: None
+    return request.turn if isinstance(request, _NewLease) and enforcement.is_quick() else None
+
+
+def reserve(book: Callable[[admission.LeaseRows], str]) -> str:
+    """Book a reservation of the request in this thread, together with its lease if that is new.
+
+    :param book: books, and returns the id of the row in ``instance_reservations``.
+    :returns: this id.
+    """
+    request = _request.get()
+    return request.reserve(book) if isinstance(request, _NewLease) else book(admission.ROWS_THERE)
 
 
 def _creating(method: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(method)
     def create_lease(self: Any, lease_values: dict[str, Any]) -> Any:
         types = [each.get("resource_type") for each in lease_values.get("reservations", [])]
-        with _handling(_NewLease() if types == [RESOURCE_TYPE] else None):
+        if types != [RESOURCE_TYPE]:
+            with _handling(None):
+                return method(self, lease_values)
+        request = _NewLease()
+        with request.turn, _handling(request):
             return method(self, lease_values)
 
     setattr(create_lease, _MARK, True)
@@ -192,6 +253,18 @@ def _deleting(method: Callable[..., Any]) -> Callable[..., Any]:
             return method(self, lease_id=lease_id)
 
     return delete_lease
+
+
+def _for_filters(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap the method that reads the hosts of reservations for the filters, by resource type."""
+
+    @functools.wraps(method)
+    def existing_allocations(self: Any, reservations: Any) -> Any:
+        if isinstance(_request.get(), _DeletedLease) and enforcement.is_quick():
+            return {each["resource_type"]: [] for each in reservations}
+        return method(self, reservations)
+
+    return existing_allocations
 
 
 @contextlib.contextmanager

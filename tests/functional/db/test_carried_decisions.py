@@ -1,5 +1,9 @@
 """Decisions that are carried from Blazar's first call of the plugin to its last."""
 
+import contextlib
+import time
+from concurrent import futures
+
 import pytest
 from blazar import context
 from blazar import exceptions as blazar_exc
@@ -130,6 +134,30 @@ def test_decision_of_another_request_is_not_written(plugin, flavor, decided_anew
     with carried_decisions.carrying():
         lease = reserve(plugin, flavor)
     assert decided_anew == [lease.reservation_id]
+
+
+def test_no_booking_of_the_process_outdates_a_decision_in_its_turn(
+    plugin, flavor, database, decided_anew
+):
+    def book() -> None:
+        with contextlib.ExitStack() as turn:
+            request = world.request(flavor, SPAN)
+            decision = admission.check(request, turn)
+            time.sleep(0.05)  # Long enough for the others to decide too.
+            admission.book(world.add_lease(SPAN).reservation_id, request, decision)
+
+    with futures.ThreadPoolExecutor(4) as threads:
+        for done in [threads.submit(book) for _ in range(4)]:
+            done.result()
+    assert decided_anew == []
+    assert oversold.find(database) == []
+
+
+def test_refused_request_gives_its_turn_back_at_once(plugin, flavor):
+    with contextlib.ExitStack() as turn, futures.ThreadPoolExecutor(1) as other:
+        with pytest.raises(exceptions.SlotsExhausted):
+            admission.check(world.request(flavor, SPAN, 5), turn)
+        other.submit(world.book, world.request(flavor, SPAN)).result(timeout=30)
 
 
 def test_each_reservation_of_a_lease_is_decided(plugin, flavor, database, decided_anew):

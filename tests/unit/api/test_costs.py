@@ -40,8 +40,8 @@ def test_booking_takes_few_statements_and_transactions(site: Site, admin: Person
     things.book(alpha, flavor)
     with counted(site.engine) as counts:
         things.book(alpha, flavor)
-    assert counts["statements"] <= 26
-    assert counts["transactions"] <= 6
+    assert counts["statements"] <= 19
+    assert counts["transactions"] <= 5
 
 
 def test_deletion_takes_few_statements_and_transactions(site: Site, admin: Person, alpha: Person):
@@ -52,5 +52,5 @@ def test_deletion_takes_few_statements_and_transactions(site: Site, admin: Perso
     booked = things.book(alpha, flavor)
     with counted(site.engine) as counts:
         assert alpha.delete(f"reservations/{booked['id']}").status_int == 204
-    assert counts["statements"] <= 29
-    assert counts["transactions"] <= 11
+    assert counts["statements"] <= 24
+    assert counts["transactions"] <= 9

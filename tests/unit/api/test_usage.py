@@ -179,22 +179,29 @@ def test_refused_booking_is_listed_and_counted_once(
     assert row["refusals"] == {"slots_exhausted": 1}
 
 
-def test_refusal_by_the_manager_is_listed_once(
-    site: Site, alpha: Person, flavor: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-):
-    """The API finds room, but the manager doesn't, as after another booking in between."""
-
-    def decide(*args: Any, **kwargs: Any) -> admission.BookingDecision:
-        found = admission.decide(*args, **kwargs)
-        return dataclasses.replace(found, place=mock.Mock(), refusals=())
-
-    monkeypatch.setattr(reservations, "admission", SimpleNamespace(decide=decide))
+def test_refusal_by_the_manager_is_listed_once(site: Site, alpha: Person, flavor: dict[str, Any]):
     answer = alpha.post("reservations", things.booking(flavor, instance_count=3))
     assert refusal(answer)[1] == "slots_exhausted"
     (found,) = refusals(alpha)
     assert (found["user_id"], found["flavor_id"]) == (alpha.user_id, flavor["id"])
     assert (found["start"], found["end"]) == (at(2, 9), at(2, 11))
     assert found["instance_count"] == 3
+
+
+def test_managers_refusal_stays_if_there_is_room_by_the_time_it_is_explained(
+    site: Site, alpha: Person, flavor: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+):
+    def decide(*args: Any, **kwargs: Any) -> admission.BookingDecision:
+        found = admission.decide(*args, **kwargs)
+        return dataclasses.replace(found, place=mock.Mock(), refusals=())
+
+    early = admission.flavor_unless_refused
+    fake = SimpleNamespace(decide=decide, flavor_unless_refused=early)
+    monkeypatch.setattr(reservations, "admission", fake)
+    answer = alpha.post("reservations", things.booking(flavor, instance_count=3))
+    assert refusal(answer) == (400, "slots_exhausted")
+    assert "next_start" not in answer.json["detail"]
+    assert len(refusals(alpha)) == 1
 
 
 def test_refused_change_is_listed_once(site: Site, alpha: Person, flavor: dict[str, Any]):

@@ -13,6 +13,7 @@ from tests.unit.api.people import Person, refusal
 from tests.unit.api.site import Site
 from tests.unit.api.things import at
 from warre_blazar.domain.running import backing_names
+from warre_blazar.plugins import lease_requests
 from warre_blazar.services.running import backing
 
 
@@ -42,7 +43,11 @@ def go(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
 
 @pytest.fixture
 def go_on(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
-    """The manager doesn't finish a booking that it has written until this is set."""
+    """The manager doesn't finish a booking that it has written until this is set.
+
+    As one of the release before, it writes the lease first.
+    """
+    monkeypatch.setattr(lease_requests, "RESOURCE_TYPE", "none")
     yield from bus.held(monkeypatch, db_api, "event_create")
 
 

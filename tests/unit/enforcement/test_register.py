@@ -48,6 +48,15 @@ def test_blazar_enables_the_filter(enabling, name):
     assert [type(one).__name__ for one in enabled] == [name]
 
 
+@pytest.mark.parametrize(
+    ("others", "is_quick"),
+    [(["MaxLeaseDurationFilter"], True), (["CreditsFilter"], False), (["TheirFilter"], False)],
+)
+def test_bookings_queue_only_if_no_filter_waits_for_a_service(conf, others, is_quick):
+    conf.config(enabled_filters=[*enforcement.FILTERS, *others], group="enforcement")
+    assert enforcement.is_quick() is is_quick
+
+
 STRICT, LENGTH, QUOTA = enforcement.FILTERS
 
 

@@ -10,10 +10,11 @@ one node doesn't block the others. A lock in memory makes the bookings of a proc
 other, so that few of them lose the race.
 """
 
+import contextlib
 import dataclasses
 import datetime
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from sqlalchemy.orm import Session
 
@@ -27,7 +28,7 @@ from warre_blazar.domain import timeline
 from warre_blazar.domain.booking import booking_rules, constraints, verdict
 from warre_blazar.domain.booking import quota as quota_rules
 from warre_blazar.domain.booking.booking_rules import BookingConditions
-from warre_blazar.domain.booking.constraints import Case
+from warre_blazar.domain.booking.constraints import Case, Constraint
 from warre_blazar.domain.booking.labels import NO_LABELS, Labels
 from warre_blazar.domain.booking.quota import Amount
 from warre_blazar.domain.flavors.flavor import Flavor
@@ -112,28 +113,43 @@ class BookingDecision:
         return self.place
 
 
-def check(request: BookingRequest) -> BookingDecision:
+def check(
+    request: BookingRequest, until_booked: contextlib.ExitStack | None = None
+) -> BookingDecision:
     """Check whether the request could be booked at this moment, without booking it.
 
+    :param until_booked: as for ``decide``.
     :raises WarreError: the first rule that refuses it, or an error of ``decide``.
     """
-    decision = decide(request)
+    decision = decide(request, until_booked=until_booked)
     decision.require()
     return decision
 
 
-def decide(request: BookingRequest, *, with_most: bool | None = False) -> BookingDecision:
+def decide(
+    request: BookingRequest,
+    *,
+    with_most: bool | None = False,
+    until_booked: contextlib.ExitStack | None = None,
+) -> BookingDecision:
     """Decide about a request at this moment, without booking it.
 
     :param with_most: whether to find out how many instances could be booked. None: only if a rule
         refuses the request.
+    :param until_booked: until it is closed, other bookings of this process wait for this one, if
+        nothing refuses it. So none of them outdates the decision. None: they don't wait.
     :raises FlavorNotFound, FlavorNotAccessible, FlavorAmbiguous, LimitsNotRegistered,
         ServiceUnavailable: no decision is possible.
     """
 
     def look(quota: Quota | None) -> BookingDecision:
-        with session.reader() as db:
-            decision, unread = _decide(db, request, quota, with_most=with_most)
+        with contextlib.ExitStack() as turn:
+            if until_booked is not None:
+                turn.enter_context(session.claims_lock)
+            with session.reader() as db:
+                decision, unread = _decide(db, request, quota, with_most=with_most)
+            if until_booked is not None and not (unread or decision.refusals):
+                until_booked.push(turn.pop_all())
         if unread:
             new_hosts.wait(unread)
             with session.reader() as db:
@@ -145,20 +161,52 @@ def decide(request: BookingRequest, *, with_most: bool | None = False) -> Bookin
     )
 
 
-#: Writes the rows to which that of a reservation refers, in the transaction that books. It returns
-#: the id for the row in ``instance_reservations``. None: any new id.
-Begin = Callable[[Session], str | None]
+def flavor_unless_refused(
+    request: BookingRequest,
+) -> tuple[Flavor, Sequence[exceptions.WarreError]]:
+    """The flavor of a request, and what refuses the request whether there is room or not.
+
+    Slots and hosts aren't read, which cost the most.
+
+    :raises FlavorNotFound, FlavorNotAccessible, FlavorAmbiguous, LimitsNotRegistered,
+        ServiceUnavailable: as for ``decide``.
+    """
+
+    def look(quota: Quota | None) -> _Rules:
+        with session.reader() as db:
+            return _rules(db, request, quota)
+
+    rules = quotas.decided(
+        request.conditions.quotas, request.project_id, look, lambda rules: rules.refusals()
+    )
+    return rules.flavor, rules.refusals()
 
 
-def _written_before(_: Session) -> None:
-    """For a reservation whose rows in Blazar's tables are there already."""
+class LeaseRows:
+    """Writes Blazar's rows of a booking, in each transaction that tries to book.
+
+    This class is for a lease whose rows are there already.
+    """
+
+    def begin(self, _db: Session) -> str | None:
+        """Write the rows to which those of the reservation refer.
+
+        :returns: the id for the row in ``instance_reservations``. None: any new id.
+        """
+        return None
+
+    def finish(self, _db: Session) -> None:
+        """Write what refers to the rows of the reservation."""
+
+
+ROWS_THERE = LeaseRows()
 
 
 def book(
     reservation_id: str,
     request: BookingRequest,
     decision: BookingDecision | None = None,
-    begin: Begin = _written_before,
+    rows: LeaseRows = ROWS_THERE,
 ) -> str:
     """Book what a request asks for, under the id of a reservation that Blazar has just created.
 
@@ -168,29 +216,28 @@ def book(
         has been claimed since. If something has, or without a decision, the request is decided
         in the transaction that books.
     :returns: the id of the reservation's row in Blazar's ``instance_reservations``.
-    :param begin: is called in each transaction that books, before the reservation's rows.
     :raises FlavorNotFound, FlavorNotAccessible, FlavorAmbiguous, InvalidPeriod, FlavorNotBookable,
         InMaintenance, NoHostMatches, SlotsExhausted, HostsExhausted, QuotaExceeded,
         LimitsNotRegistered, ServiceUnavailable, TryAgain: nothing was claimed.
     """
-    if decision and (resource_id := _written(reservation_id, decision, begin)):
+    if decision and (resource_id := _written(reservation_id, decision, rows)):
         return resource_id
     new_hosts.read()
 
     def claim(quota: Quota | None) -> str:
-        return _claim(reservation_id, request, quota, begin)
+        return _claim(reservation_id, request, quota, rows)
 
     return quotas.decided(request.conditions.quotas, request.project_id, claim)
 
 
-def _written(reservation_id: str, decision: BookingDecision, begin: Begin) -> str | None:
+def _written(reservation_id: str, decision: BookingDecision, rows: LeaseRows) -> str | None:
     """Write a decision that was made earlier, unless it no longer holds.
 
     :returns: the same as ``book``, or None if nothing was written.
     """
     try:
         with session.claiming() as db:
-            return _write(db, reservation_id, decision, begin)
+            return _write(db, reservation_id, decision, rows)
     except Exception as error:
         if not session.is_lost_race(error):
             raise
@@ -198,14 +245,16 @@ def _written(reservation_id: str, decision: BookingDecision, begin: Begin) -> st
 
 
 @session.retried
-def _claim(reservation_id: str, request: BookingRequest, quota: Quota | None, begin: Begin) -> str:
+def _claim(
+    reservation_id: str, request: BookingRequest, quota: Quota | None, rows: LeaseRows
+) -> str:
     """Decide about the request and write its claims in one transaction.
 
     The transaction is tried again if the generation of the flavor, of a host or of the project has
     changed since it was read.
     """
     with session.claiming() as db:
-        return claim(request, db, reservation_id, quota, begin)
+        return claim(request, db, reservation_id, quota, rows)
 
 
 def claim(
@@ -213,7 +262,7 @@ def claim(
     db: Session,
     reservation_id: str,
     quota: Quota | None,
-    begin: Begin = _written_before,
+    rows: LeaseRows = ROWS_THERE,
 ) -> str:
     """Decide about the request and write its claims, in the caller's transaction.
 
@@ -221,7 +270,7 @@ def claim(
     :returns: the same as ``book``.
     :raises session.LostRace: the caller has to begin anew.
     """
-    return _write(db, reservation_id, _decide(db, request, quota)[0], begin)
+    return _write(db, reservation_id, _decide(db, request, quota)[0], rows)
 
 
 def hold(db: Session, request: BookingRequest) -> bool:
@@ -237,7 +286,7 @@ def hold(db: Session, request: BookingRequest) -> bool:
     return True
 
 
-def _write(db: Session, reservation_id: str, decision: BookingDecision, begin: Begin) -> str:
+def _write(db: Session, reservation_id: str, decision: BookingDecision, rows: LeaseRows) -> str:
     """Write what was decided, and the claims on the project's quota, the flavor and the hosts.
 
     :raises WarreError: the first rule that refuses the booking.
@@ -254,7 +303,7 @@ def _write(db: Session, reservation_id: str, decision: BookingDecision, begin: B
     if decision.generation is not None:
         generations.increase_project(db, request.project_id, decision.generation)
     relocation.claim(db, flavor, place.hosts, place.placed_again)
-    row_id = begin(db)
+    row_id = rows.begin(db)
     reservations.insert(
         db,
         reservation_id,
@@ -291,6 +340,7 @@ def _write(db: Session, reservation_id: str, decision: BookingDecision, begin: B
     place.keep(db, reservation_id, request.span, request.conditions)
     told = device_traits.told_groups(flavor.shape.extra_specs, place.matching)
     backings.insert(db, reservation_id, request.project_id, request.now, nova_flavor, told=told)
+    rows.finish(db)
     return resource_id
 
 
@@ -299,9 +349,78 @@ def _decide(
 ) -> tuple[BookingDecision, Sequence[str]]:
     """Evaluate every rule about a booking. This is the only place that does.
 
-    If the time isn't valid, the rules that depend on it can't be evaluated.
-
     :returns: the decision, and the ids of reservable hosts about whose providers nothing is stored.
+    :raises FlavorNotFound, FlavorNotAccessible, FlavorAmbiguous: no decision is possible.
+    """
+    rules = _rules(db, request, quota)
+    flavor, span, standing = rules.flavor, request.span, rules.standing
+    if rules.of_period:
+        return BookingDecision(request, flavor, None, tuple(rules.of_period), standing), ()
+    need = finding_room.Need(
+        request.project_id, flavor.shape, request.count, span, request.affinity
+    )
+    offers = None
+    if rules.is_any_offered:
+        offers = waits.offered(db, [flavor.id], request.project_id, request.now).get(flavor.id)
+    room = finding_room.Room(db, flavor, need, request.conditions, offers=offers)
+    place, lacking = room.find()
+    refusals = rules.refusals(lacking)
+    most = None
+    if with_most or (with_most is None and refusals):
+        limit = max(room.most(), sum(place.chosen.values()) if place else 0)
+        most = rules.most(limit)
+    if refusals:
+        place = None
+    generation = rules.generation
+    decision = BookingDecision(request, flavor, place, tuple(refusals), standing, most, generation)
+    return decision, room.unread
+
+
+@dataclasses.dataclass(frozen=True)
+class _Rules:
+    """The rules about a booking, apart from those about slots and hosts, as they were read."""
+
+    request: BookingRequest
+    flavor: Flavor
+    #: As in the decision.
+    standing: QuotaStanding | None
+    generation: int | None
+    #: Whether anybody was told a few minutes ago that something of any flavor is free.
+    is_any_offered: bool
+    #: Why the time isn't valid. If it isn't, the other rules can't be evaluated, and aren't there.
+    of_period: Sequence[exceptions.WarreError]
+    of_flavor: Sequence[Constraint] = ()
+    of_use: Sequence[Constraint] = ()
+    of_quota: Sequence[Constraint] = ()
+
+    def refusals(
+        self, lacking: Sequence[exceptions.WarreError] = ()
+    ) -> list[exceptions.WarreError]:
+        """What refuses the booking, in the order in which a booking checks it.
+
+        :param lacking: why there are no slots or hosts.
+        """
+        request, flavor = self.request, self.flavor
+        return [
+            *self.of_period,
+            *verdict.refusals(self.of_flavor, request.span, request.count),
+            *booking_rules.refusals(
+                functools.partial(booking_rules.check_before_end, flavor, request.before_end)
+            ),
+            *verdict.refusals(self.of_use, request.span, request.count),
+            *lacking,
+            *verdict.refusals(self.of_quota, request.span, request.count),
+        ]
+
+    def most(self, limit: int) -> int:
+        """The most instances, up to a limit, that the rules allow."""
+        return verdict.most(
+            [*self.of_flavor, *self.of_use, *self.of_quota], self.request.span, limit
+        )
+
+
+def _rules(db: Session, request: BookingRequest, quota: Quota | None) -> _Rules:
+    """
     :raises FlavorNotFound, FlavorNotAccessible, FlavorAmbiguous: no decision is possible.
     """
     span, conditions = request.span, request.conditions
@@ -311,41 +430,28 @@ def _decide(
     standing = _standing(quota, terms)
     if generation is None and standing:
         generation = standing.generation
-    refusals = booking_rules.refusals(functools.partial(booking_rules.check_period, span))
-    if refusals:
-        return BookingDecision(request, flavor, None, tuple(refusals), standing), ()
+    of_period = booking_rules.refusals(functools.partial(booking_rules.check_period, span))
+    rules = _Rules(request, flavor, standing, generation, terms.is_any_offered, of_period)
+    if of_period:
+        return rules
     case = Case(flavor, request.now, any_length=request.project_id in conditions.any_length)
-    of_flavor = [constraints.past(request.now), *constraints.access(case), *constraints.terms(case)]
     closed = [span] if terms.is_closed and not conditions.in_windows else []
     booked = finding_room.booked_by(db, flavor, request.project_id, span)
     with_handle = supply.with_handle(db, request.handle, request.project_id, span)
-    of_use = [*constraints.windows(closed), *constraints.of_project(flavor, booked), *with_handle]
-    of_quota = [constraints.QuotaLimit(standing.limits, standing.used)] if standing else []
-    need = finding_room.Need(
-        request.project_id, flavor.shape, request.count, span, request.affinity
+    return dataclasses.replace(
+        rules,
+        of_flavor=[
+            constraints.past(request.now),
+            *constraints.access(case),
+            *constraints.terms(case),
+        ],
+        of_use=[
+            *constraints.windows(closed),
+            *constraints.of_project(flavor, booked),
+            *with_handle,
+        ],
+        of_quota=[constraints.QuotaLimit(standing.limits, standing.used)] if standing else [],
     )
-    offers = None
-    if terms.is_any_offered:
-        offers = waits.offered(db, [flavor.id], request.project_id, request.now).get(flavor.id)
-    room = finding_room.Room(db, flavor, need, conditions, offers=offers)
-    place, lacking = room.find()
-    refusals = [
-        *verdict.refusals(of_flavor, span, request.count),
-        *booking_rules.refusals(
-            functools.partial(booking_rules.check_before_end, flavor, request.before_end)
-        ),
-        *verdict.refusals(of_use, span, request.count),
-        *lacking,
-        *verdict.refusals(of_quota, span, request.count),
-    ]
-    most = None
-    if with_most or (with_most is None and refusals):
-        limit = max(room.most(), sum(place.chosen.values()) if place else 0)
-        most = verdict.most([*of_flavor, *of_use, *of_quota], span, limit)
-    decision = BookingDecision(
-        request, flavor, None if refusals else place, tuple(refusals), standing, most, generation
-    )
-    return decision, room.unread
 
 
 def _standing(quota: Quota | None, terms: Terms) -> QuotaStanding | None:

@@ -138,8 +138,8 @@ def create(caller: Caller, asked: Occurrences) -> SeriesOutcome:
     :raises WarreError: another error. In that case nothing is booked.
     """
     lookup.check_labels(asked.series.booking.labels)
-    first = admission.decide(asked.request(asked.spans[0]))
-    booking = dataclasses.replace(asked.series.booking, flavor=first.flavor.id)
+    flavor, _ = admission.flavor_unless_refused(asked.request(asked.spans[0]))
+    booking = dataclasses.replace(asked.series.booking, flavor=flavor.id)
     asked = dataclasses.replace(asked, series=dataclasses.replace(asked.series, booking=booking))
     _check_all(asked)
     return _book(

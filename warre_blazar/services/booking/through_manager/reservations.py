@@ -14,7 +14,7 @@ from oslo_log import log as logging
 from oslo_utils import uuidutils
 
 from warre_blazar import texts, timer, times
-from warre_blazar.domain.booking import reservation_states
+from warre_blazar.domain.booking import reservation_states, verdict
 from warre_blazar.domain.booking.reservation import Reservation
 from warre_blazar.domain.flavors.flavor import RESOURCE_TYPE, Flavor
 from warre_blazar.domain.records.refusals import Asked
@@ -53,16 +53,14 @@ def create(
     :raises NoAnswer: it isn't known whether the request will be booked.
     :raises WarreError: another error. In that case nothing is booked.
     """
-    # The manager checks the request again. Because of the check here, most refusals need no call of
-    # the manager. The manager writes down what it refuses itself.
+    # The manager evaluates all rules. Here only those are evaluated that cost little, so that the
+    # refusals by them need no call of the manager. The manager writes down what it refuses itself.
     lookup.check_labels(request.labels)
     asked = Asked(request.project_id, caller.user_id, request.flavor, request.count, request.span)
     with refusals.recorded(asked, request.conditions.refusals_kept):
-        decision = admission.decide(request, with_most=None if explained else False)
-        if decision.refusals and explained:
-            with READING.held("reading"):
-                raise dry_run.of(decision).refusal
-        decision.require()
+        flavor, refused = admission.flavor_unless_refused(request)
+        if refused:
+            _refuse(request, explained=explained)
     lease_id = lease_id or uuidutils.generate_uuid()
     optional = {
         **dataclasses.asdict(request.labels),
@@ -102,15 +100,29 @@ def create(
             lease = manager.create_lease(caller.context, values)
     except exceptions.WarreError as error:
         if booked := _booked_despite(error, lease_id):
-            return lookup.with_flavor(booked, decision.flavor)
+            return lookup.with_flavor(booked, flavor)
+        if explained and error.code in {*verdict.CODES, *verdict.FINAL}:
+            _refuse(request, explained=True)
         raise
     if lease is not None:
         created = seen(lambda: _created(lease_id), _not_known(lease_id))
-        return lookup.with_flavor(created or _from_answer(lease, decision), decision.flavor)
+        return lookup.with_flavor(created or _from_answer(lease, request, flavor), flavor)
     pending = lookup.get_by_lease(lease_id)
     if pending is None:
         raise _not_known(lease_id)
-    return lookup.with_flavor(pending, decision.flavor)
+    return lookup.with_flavor(pending, flavor)
+
+
+def _refuse(request: admission.BookingRequest, *, explained: bool) -> None:
+    """Raise the error with which a request is refused, if a rule refuses it at this moment.
+
+    :param explained: whether the error is to say what could be booked instead.
+    """
+    decision = admission.decide(request, with_most=None if explained else False)
+    if decision.refusals and explained:
+        with READING.held("reading"):
+            raise dry_run.of(decision).refusal
+    decision.require()
 
 
 def find(lease_id: str) -> tuple[Reservation, Flavor] | None:
@@ -140,7 +152,8 @@ def _booked_despite(error: exceptions.WarreError, lease_id: str) -> Reservation 
     For example, the database may have committed the manager's last write, but the connection was
     lost before the manager heard of that.
     """
-    if isinstance(error, exceptions.Refused):
+    is_refused = isinstance(error, exceptions.Refused)
+    if is_refused and error.code != exceptions.ServiceUnavailable.code:
         return None
     booked = seen(lambda: _created(lease_id), _not_known(lease_id))
     if booked:
@@ -154,9 +167,10 @@ def _created(lease_id: str) -> Reservation | None:
     return found if found and found.state != reservation_states.PENDING_CREATE else None
 
 
-def _from_answer(lease: Mapping[str, Any], decision: admission.BookingDecision) -> Reservation:
+def _from_answer(
+    lease: Mapping[str, Any], request: admission.BookingRequest, flavor: Flavor
+) -> Reservation:
     """The reservation as the manager's answer describes it, if the database doesn't show it yet."""
-    request, flavor = decision.request, decision.flavor
     (answered,) = lease["reservations"]
     return Reservation(
         id=answered["id"],
