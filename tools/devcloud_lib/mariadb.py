@@ -63,8 +63,12 @@ def command(directory: Path, port: int) -> tuple[str, ...]:
 
 
 def url(port: int, database: str, charset: str = "utf8mb4") -> str:
-    """Return SQLAlchemy's URL of a database."""
-    return f"mysql+pymysql://{USER}:{PASSWORD}@127.0.0.1:{port}/{database}?charset={charset}"
+    """Return SQLAlchemy's URL of a database.
+
+    Without TLS: PyMySQL would read the system's certificates for each connection.
+    """
+    server = f"{USER}:{PASSWORD}@127.0.0.1:{port}"
+    return f"mysql+pymysql://{server}/{database}?charset={charset}&ssl_disabled=true"
 
 
 def _temporary(directory: Path) -> Path:

@@ -388,6 +388,8 @@ def listing(
     ids = page.subquery()
     query = sa.select(*_COLUMNS).select_from(_ALL.join(ids, ids.c.id == bookings.c.id))
     found = [_reservation(row) for row in db.execute(query.order_by(*in_order)).mappings()]
+    if (limit is None or len(found) < limit) and (found or not offset):
+        return found, offset + len(found)
     total = sa.select(sa.func.count()).select_from(rows).where(*conditions)
     return found, db.execute(total).scalar_one()
 
