@@ -52,8 +52,8 @@ def command(directory: Path, port: int) -> tuple[str, ...]:
         "--bind-address=127.0.0.1",
         "--max-connections=1000",
         "--skip-log-bin",
-        # Commits survive if the server is killed. A machine's crash may lose everything: nobody needs
-        # it then, and waiting for the disk is most of what a new table takes.
+        # Commits survive if the server is killed. A machine's crash may lose everything. Nobody
+        # needs it then, and waiting for the disk is most of what a new table takes.
         "--innodb-flush-log-at-trx-commit=2",
         "--innodb-flush-method=nosync",
         "--debug-no-sync",

@@ -65,7 +65,12 @@ def command(home: Path, port: int) -> tuple[str, ...]:
         "listen_addresses": "127.0.0.1",
         "unix_socket_directories": "",
         "max_connections": "300",
+        # Nobody needs the data after a crash of the machine.
         "fsync": "off",
+        "synchronous_commit": "off",
+        "full_page_writes": "off",
+        # It compiles statements for longer than small tables are read.
+        "jit": "off",
     }
     words = [f"--{name}={value}" for name, value in options.items()]
     return (str(_program("postgres")), "-D", str(data), "-p", str(port), *words)

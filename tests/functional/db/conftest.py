@@ -132,10 +132,11 @@ def recording() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def kept(request: pytest.FixtureRequest) -> Iterator[None]:
+def kept(request: pytest.FixtureRequest, tables: None) -> Iterator[None]:
     """Compare what is kept of the hosts with the tables, after each transaction of the test.
 
-    As in a manager, what Blazar's code writes changes generations.
+    As in a manager, what Blazar's code writes changes generations. The short form compares after
+    every third transaction that writes.
     """
     kept_hosts.forget()
     outdated_hosts.register()
@@ -143,7 +144,8 @@ def kept(request: pytest.FixtureRequest) -> Iterator[None]:
     if "database" not in request.fixturenames or request.node.get_closest_marker("uncompared"):
         yield
         return
-    with kept_beside_fresh.compared(request.getfixturevalue("database")) as differences:
+    each = 3 if request.config.getoption("--one-kind") else 1
+    with kept_beside_fresh.compared(request.getfixturevalue("database"), each) as differences:
         yield
     assert not differences
 

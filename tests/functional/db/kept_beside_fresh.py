@@ -1,4 +1,4 @@
-"""Compares what a process keeps of the hosts with what is in the tables, after each transaction.
+"""Compares what a process keeps of the hosts with what is in the tables, after transactions.
 
 So each test of the database also tests that whatever it does changes the generations of the hosts
 that it concerns.
@@ -31,10 +31,15 @@ _UNKEPT = {"created_at", "updated_at", "reservable"}
 
 
 @contextlib.contextmanager
-def compared(engine: sa.Engine) -> Iterator[list[str]]:
-    """A list of the differences that are found until the end of the context."""
+def compared(engine: sa.Engine, each: int = 1) -> Iterator[list[str]]:
+    """A list of the differences that are found until the end of the context.
+
+    :param each: how many transactions that write are compared together. The last ones of a test
+        always are.
+    """
     found: list[str] = []
     written, read = {"WITH"}, {"WITH"}
+    number = 0
 
     def note(connection: sa.Connection, _cursor: Any, statement: str, *_: Any) -> None:
         if _READS in connection.get_execution_options():
@@ -48,16 +53,25 @@ def compared(engine: sa.Engine) -> Iterator[list[str]]:
         if db.get_bind() is not engine or found:
             return
         # What is kept says nothing of the other tables.
-        concerned = written & read
+        written.intersection_update(read)
+        nonlocal number
+        number += bool(written)
+        if number == each:
+            compare()
+
+    def compare() -> None:
+        nonlocal number
+        number = 0
         written.clear()
-        if concerned:
-            # The transaction that has ended may have been a writer's, but this isn't one.
-            found.extend(contextvars.Context().run(_differences, engine))
+        # The transaction that has ended may have been a writer's, but this isn't one.
+        found.extend(contextvars.Context().run(_differences, engine))
 
     sa.event.listen(engine, "before_cursor_execute", note)
     sa.event.listen(Session, "after_commit", look)
     try:
         yield found
+        if number and not found:
+            compare()
     finally:
         sa.event.remove(Session, "after_commit", look)
         sa.event.remove(engine, "before_cursor_execute", note)
