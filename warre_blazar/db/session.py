@@ -27,7 +27,8 @@ from warre_blazar.errors import exceptions
 
 LOG = logging.getLogger(__name__)
 
-#: The lock by which the transactions of ``claiming`` in this process wait for each other.
+#: The lock by which the transactions of ``claiming`` in this process wait for each other. A manager
+#: may hold it from a decision about a booking on (``admission.decide``).
 #: A thread takes it again for a claim within another one.
 claims_lock: AbstractContextManager[Any] = threading.RLock()
 

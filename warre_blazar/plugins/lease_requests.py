@@ -8,7 +8,7 @@ nothing. What was written isn't read back.
 
 While Blazar deletes a lease, it reads the lease seven times and its events four times. What one
 reading has shown, or the last write has left, serves until the same request writes again. Its hosts
-are read only if an enabled filter may want them.
+are read only if an enabled filter may want them, or if it has reservations of other types.
 """
 
 import contextlib
@@ -52,6 +52,7 @@ class _NewLease(admission.LeaseRows):
     """A lease that Blazar creates, and its rows, which aren't written yet."""
 
     def __init__(self) -> None:
+        super().__init__()
         # Whole seconds, which each kind of database keeps.
         self._now = timeutils.utcnow().replace(microsecond=0)
         self._lease: _Values = {}
@@ -61,8 +62,6 @@ class _NewLease(admission.LeaseRows):
         #: What Blazar gets of the lease.
         self._shown: Any = None
         self._book: Callable[[admission.LeaseRows], str] | None = None
-        #: Other bookings of this process wait until it is closed.
-        self.turn = contextlib.ExitStack()
 
     def _row(self, table: sa.Table, values: _Values) -> _Values:
         """A new row, with what Blazar's models would add."""
@@ -102,12 +101,12 @@ class _NewLease(admission.LeaseRows):
             return write(lease_id, values)
         self._lease = {**self._lease, **values, "updated_at": self._now}
         try:
-            self._book(self)
+            with self.turn:
+                self._book(self)
         except Exception as error:
             if not self._is_there():
                 raise
             LOG.warning("Lease %s was booked in spite of an error: %s", lease_id, error)
-        self.turn.close()
         self._shown = models.Lease(
             **self._lease,
             reservations=[
@@ -124,10 +123,13 @@ class _NewLease(admission.LeaseRows):
     def _is_there(self) -> bool:
         """Whether the database has committed, although the connection was lost before it said so.
 
-        If it doesn't answer, the API finds out later (``through_manager.reservations``).
+        Another request may have made a reservation of the same id, but not of the same
+        ``resource_id``. If the database doesn't answer, the API finds out later
+        (``through_manager.reservations``).
         """
         with contextlib.suppress(*session.FAILURES):
-            return api.reservation_get(self._reservation["id"]) is not None
+            found = api.reservation_get(self._reservation["id"])
+            return bool(found) and found.resource_id == self._reservation["resource_id"]
         return False
 
     def begin(self, db: Session) -> str:
@@ -256,12 +258,16 @@ def _deleting(method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _for_filters(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap the method that reads the hosts of reservations for the filters, by resource type."""
+    """Wrap the method that reads the hosts of reservations for the filters, by resource type.
+
+    For other types than ours it also says whether their plugins are there.
+    """
 
     @functools.wraps(method)
     def existing_allocations(self: Any, reservations: Any) -> Any:
-        if isinstance(_request.get(), _DeletedLease) and enforcement.is_quick():
-            return {each["resource_type"]: [] for each in reservations}
+        are_ours = all(each["resource_type"] == RESOURCE_TYPE for each in reservations)
+        if are_ours and isinstance(_request.get(), _DeletedLease) and enforcement.is_quick():
+            return {RESOURCE_TYPE: []}
         return method(self, reservations)
 
     return existing_allocations

@@ -153,6 +153,22 @@ def test_no_booking_of_the_process_outdates_a_decision_in_its_turn(
     assert oversold.find(database) == []
 
 
+def test_outdated_decision_gives_its_turn_back(plugin, flavor, decided_anew, monkeypatch):
+    """What follows may ask services, and pauses after each lost race."""
+    were_free, rows = [], admission.LeaseRows()
+    with rows.turn:
+        request = world.request(flavor, SPAN)
+        decision = admission.check(request, rows.turn)
+        world.book(request)
+        lease = world.add_lease(SPAN)
+        monkeypatch.setattr(
+            admission.new_hosts, "read", lambda: were_free.append(world.is_anybodys_turn())
+        )
+        assert not world.is_anybodys_turn()
+        admission.book(lease.reservation_id, request, decision, rows)
+    assert were_free == [True]
+
+
 def test_refused_request_gives_its_turn_back_at_once(plugin, flavor):
     with contextlib.ExitStack() as turn, futures.ThreadPoolExecutor(1) as other:
         with pytest.raises(exceptions.SlotsExhausted):

@@ -5,6 +5,7 @@ import datetime
 import itertools
 import time
 from collections.abc import Callable
+from concurrent import futures
 from typing import Any
 from unittest import mock
 
@@ -414,3 +415,17 @@ def until(probe: Callable[[], bool], seconds: float = 120, what: str = "a condit
     while not probe():
         assert time.monotonic() < deadline, f"waited {seconds} s for {what}"
         time.sleep(0.05)
+
+
+def is_anybodys_turn() -> bool:
+    """Whether another thread of this process could book at this moment."""
+    lock: Any = session.claims_lock
+
+    def take() -> bool:
+        is_free = lock.acquire(blocking=False)
+        if is_free:
+            lock.release()
+        return bool(is_free)
+
+    with futures.ThreadPoolExecutor(1) as other:
+        return other.submit(take).result()

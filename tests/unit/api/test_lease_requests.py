@@ -4,13 +4,16 @@ from typing import Any
 
 import pytest
 from blazar.db import api as db_api
+from blazar.db.sqlalchemy import api
 from oslo_db import exception as db_exc
 
 from tests.unit.api import things
 from tests.unit.api.people import Person, refusal
 from tests.unit.api.site import Site
+from warre_blazar import texts
 from warre_blazar.api.controllers import base
 from warre_blazar.errors import exceptions
+from warre_blazar.openstack import manager
 from warre_blazar.plugins import lease_requests
 from warre_blazar.services.booking import admission
 
@@ -65,6 +68,22 @@ def test_booking_stands_if_the_manager_cannot_read_what_it_has_committed(
     assert [each["status"] for each in db_api.lease_list()] == ["PENDING"]
 
 
+def test_booking_is_refused_at_once_if_the_manager_cannot_ask_a_service(
+    site: Site, admin: Person, alpha: Person, monkeypatch: pytest.MonkeyPatch
+):
+    flavor = things.add_flavor(admin)
+
+    def fail(*_: Any) -> None:
+        raise exceptions.ServiceUnavailable("Keystone", texts.services.SAID(said="no answer"))
+
+    monkeypatch.setattr(admission, "check", fail)
+    began = site.clock.now()
+    answer = alpha.post("reservations", things.booking(flavor))
+    assert refusal(answer) == (503, "service_unavailable")
+    # Nothing waits for a lease that might have been made in spite of the error.
+    assert site.clock.now() == began
+
+
 def test_lease_of_another_request_with_the_same_id_stays(
     admin: Person, alpha: Person, monkeypatch: pytest.MonkeyPatch
 ):
@@ -75,3 +94,29 @@ def test_lease_of_another_request_with_the_same_id_stays(
     answer = alpha.post("reservations", things.booking(flavor))
     assert answer.status_int == 409
     assert [each["status"] for each in db_api.lease_list()] == ["PENDING"]
+
+
+def test_reservation_of_another_request_with_the_same_id_is_not_taken_for_the_own(
+    alpha: Person, admin: Person, monkeypatch: pytest.MonkeyPatch
+):
+    """With the credits filter, a lease's id decides about the ids of its reservations."""
+    flavor = things.add_flavor(admin)
+    booked = things.book(alpha, flavor)
+    create = api.reservation_create
+    monkeypatch.setattr(
+        api, "reservation_create", lambda values: create({**values, "id": booked["id"]})
+    )
+    caller = {"user_id": alpha.user_id, "project_id": alpha.project_id, "roles": ["member"]}
+    values = {
+        "id": booked["lease_id"],
+        "name": "lease",
+        "start_date": "2100-01-09 09:00",
+        "end_date": "2100-01-09 11:00",
+        "user_id": alpha.user_id,
+        "trust_id": None,
+        "reservations": [
+            {"resource_type": "flavor:slot", "flavor_id": flavor["id"], "amount": 1},
+        ],
+    }
+    with pytest.raises(exceptions.Refused, match="already exists"):
+        manager.create_lease(caller, values)

@@ -49,6 +49,20 @@ def test_limits_of_the_projects_own_are_named(site: Site, admin: Person, alpha: 
     assert "own" not in alpha.get("warre/v1/limits").json["absolute"]
 
 
+def test_keystone_is_asked_once_if_cached_limits_refuse_a_booking(
+    site: Site, admin: Person, alpha: Person, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(times, "LIMITS_CACHED_FOR", 30)
+    keystone = site.cloud.keystone
+    keystone.limits = {(alpha.project_id, "hours"): 1}
+    wanted = things.booking(things.add_flavor(admin))
+    asked = 0
+    for _ in range(2):
+        asked = len(keystone.requests)
+        assert refusal(alpha.post("reservations", wanted)) == (413, "quota_exceeded")
+    assert len([line for line in keystone.requests[asked:] if line.endswith("/limits")]) == 1
+
+
 def test_complete_reservation_does_not_count(site: Site, alpha: Person, admin: Person):
     things.book(alpha, things.add_flavor(admin), start=at(1), end=at(1, 3))
     for hour in (0, 3):

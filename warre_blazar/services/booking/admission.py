@@ -166,7 +166,8 @@ def flavor_unless_refused(
 ) -> tuple[Flavor, Sequence[exceptions.WarreError]]:
     """The flavor of a request, and what refuses the request whether there is room or not.
 
-    Slots and hosts aren't read, which cost the most.
+    Slots and hosts aren't read, which cost the most. Cached limits may refuse it that no longer
+    hold, so ``decide`` has the last word.
 
     :raises FlavorNotFound, FlavorNotAccessible, FlavorAmbiguous, LimitsNotRegistered,
         ServiceUnavailable: as for ``decide``.
@@ -176,9 +177,7 @@ def flavor_unless_refused(
         with session.reader() as db:
             return _rules(db, request, quota)
 
-    rules = quotas.decided(
-        request.conditions.quotas, request.project_id, look, lambda rules: rules.refusals()
-    )
+    rules = quotas.decided(request.conditions.quotas, request.project_id, look)
     return rules.flavor, rules.refusals()
 
 
@@ -187,6 +186,11 @@ class LeaseRows:
 
     This class is for a lease whose rows are there already.
     """
+
+    def __init__(self) -> None:
+        #: Other bookings of this process wait until it is closed (``decide``). ``book`` closes it
+        #: if the decision no longer holds: what it does then may wait for services.
+        self.turn = contextlib.ExitStack()
 
     def begin(self, _db: Session) -> str | None:
         """Write the rows to which those of the reservation refer.
@@ -222,6 +226,7 @@ def book(
     """
     if decision and (resource_id := _written(reservation_id, decision, rows)):
         return resource_id
+    rows.turn.close()
     new_hosts.read()
 
     def claim(quota: Quota | None) -> str:

@@ -152,8 +152,7 @@ def _booked_despite(error: exceptions.WarreError, lease_id: str) -> Reservation 
     For example, the database may have committed the manager's last write, but the connection was
     lost before the manager heard of that.
     """
-    is_refused = isinstance(error, exceptions.Refused)
-    if is_refused and error.code != exceptions.ServiceUnavailable.code:
+    if isinstance(error, exceptions.Refused) and error.detail.get("service") != "The database":
         return None
     booked = seen(lambda: _created(lease_id), _not_known(lease_id))
     if booked:
