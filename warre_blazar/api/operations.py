@@ -123,9 +123,9 @@ OPERATIONS = (
     Operation(
         "POST",
         "/reservations",
-        "Book a flavor. If the booking takes long, the answer is a reservation whose status is "
-        "PENDING_CREATE. With `dry_run=true` nothing is booked: the answer says what would be "
-        "booked, or why it would be refused, and what could be booked instead.",
+        "Book a flavor. If the booking takes long, the answer is 503 `no_answer`, and the "
+        "reservation may still be made. With `dry_run=true` nothing is booked: the answer says "
+        "what would be booked, or why it would be refused, and what could be booked instead.",
         {200: {"anyOf": [ref("Reservation"), ref("DryRun")]}},
         ("flavor_ambiguous", "flavor_not_found", "forbidden", *_BOOKABLE, *_MANAGER),
         query=base.DRY_RUN,
