@@ -672,6 +672,11 @@ HISTORY_KEPT = 365 * DAY
 #: :longer: Records are kept a little longer, and more of them are deleted at once.
 #: :shorter: The database gets more queries.
 HISTORY_DELETED_EVERY = 3600
+#: If the manager has refused a booking, the API looks for room itself for this time, before it asks
+#: the manager for the same project and flavor again.
+#: :longer: More of the bookings that are possible again are decided twice.
+#: :shorter: Whoever tries again and again keeps the manager busy.
+REFUSED_LATELY = 10.0
 #: The API writes the numbers of refused requests that it has counted in memory after this time.
 #: :longer: A process that is killed loses more of these numbers.
 #: :shorter: The database gets more writes while somebody sends many requests that are refused.

@@ -37,7 +37,7 @@ from warre_blazar.db import tables as models
 from warre_blazar.db.hosts import kept_hosts
 from warre_blazar.openstack import caches, limits, nova_quotas, people
 from warre_blazar.plugins import monitor
-from warre_blazar.services.booking.through_manager import calls
+from warre_blazar.services.booking.through_manager import calls, reservations
 from warre_blazar.services.running.executor import Executor, Pools
 
 T = TypeVar("T")
@@ -253,6 +253,7 @@ class Site:
         limits._remembered.clear()
         people._read.clear()
         calls._alive.clear()
+        reservations._refused_until.clear()
         nova_quotas._asked.clear()
         self.set_time(NOW)
         self.clock.meanwhile = self.execute

@@ -12,6 +12,8 @@ from tests.unit.api import things
 from tests.unit.api.people import Person, refusal
 from tests.unit.api.site import NOW, Site
 from tests.unit.api.things import at
+from warre_blazar import times
+from warre_blazar.openstack import manager
 from warre_blazar.services.booking import admission
 from warre_blazar.services.booking.through_manager import reservations
 from warre_blazar.services.records import server_samples
@@ -186,6 +188,23 @@ def test_refusal_by_the_manager_is_listed_once(site: Site, alpha: Person, flavor
     assert (found["user_id"], found["flavor_id"]) == (alpha.user_id, flavor["id"])
     assert (found["start"], found["end"]) == (at(2, 9), at(2, 11))
     assert found["instance_count"] == 3
+
+
+def test_manager_is_not_asked_again_and_again_for_the_same(
+    site: Site, alpha: Person, flavor: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+):
+    asked, create = [], manager.create_lease
+    monkeypatch.setattr(manager, "create_lease", lambda *a: asked.append(a) or create(*a))
+    wanted = things.booking(flavor, instance_count=3)
+    for _ in range(3):
+        assert refusal(alpha.post("reservations", wanted)) == (400, "slots_exhausted")
+    assert len(asked) == 1
+    assert [found["code"] for found in refusals(alpha)] == ["slots_exhausted"] * 3
+    # What is possible by now is booked at once.
+    things.book(alpha, flavor, instance_count=2)
+    site.clock.sleep(times.REFUSED_LATELY)
+    assert refusal(alpha.post("reservations", wanted)) == (400, "slots_exhausted")
+    assert len(asked) == 3
 
 
 def test_managers_refusal_stays_if_there_is_room_by_the_time_it_is_explained(

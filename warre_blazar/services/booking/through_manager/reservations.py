@@ -59,9 +59,36 @@ def create(
     asked = Asked(request.project_id, caller.user_id, request.flavor, request.count, request.span)
     with refusals.recorded(asked, request.conditions.refusals_kept):
         flavor, refused = admission.flavor_unless_refused(request)
-        if refused:
+        if refused or _was_refused(request):
             _refuse(request, explained=explained)
     lease_id = lease_id or uuidutils.generate_uuid()
+    values = _lease_values(caller, request, lease_id)
+    check_alive()
+    lease = None
+    try:
+        with contextlib.suppress(manager.ManagerSilent):
+            lease = manager.create_lease(caller.context, values)
+    except exceptions.WarreError as error:
+        if booked := _booked_despite(error, lease_id):
+            return lookup.with_flavor(booked, flavor)
+        if error.code in verdict.CODES:
+            _note_refusal(request)
+            if explained:
+                _refuse(request, explained=True)
+        raise
+    if lease is not None:
+        created = seen(lambda: _created(lease_id), _not_known(lease_id))
+        return lookup.with_flavor(created or _from_answer(lease, request, flavor), flavor)
+    pending = lookup.get_by_lease(lease_id)
+    if pending is None:
+        raise _not_known(lease_id)
+    return lookup.with_flavor(pending, flavor)
+
+
+def _lease_values(
+    caller: Caller, request: admission.BookingRequest, lease_id: str
+) -> dict[str, Any]:
+    """The lease with the requested reservation, in the form of Blazar's API."""
     optional = {
         **dataclasses.asdict(request.labels),
         "before_end": request.before_end,
@@ -83,7 +110,7 @@ def create(
         "affinity": request.affinity,
         **{k: v for k, v in optional.items() if v is not None},
     }
-    values = {
+    return {
         "id": lease_id,
         "name": f"reservation-{lease_id}",
         "start_date": request.span.start.strftime(LEASE_TIME),
@@ -93,24 +120,27 @@ def create(
         "events": [],
         "reservations": [reservation],
     }
-    check_alive()
-    lease = None
-    try:
-        with contextlib.suppress(manager.ManagerSilent):
-            lease = manager.create_lease(caller.context, values)
-    except exceptions.WarreError as error:
-        if booked := _booked_despite(error, lease_id):
-            return lookup.with_flavor(booked, flavor)
-        if explained and error.code in {*verdict.CODES, *verdict.FINAL}:
-            _refuse(request, explained=True)
-        raise
-    if lease is not None:
-        created = seen(lambda: _created(lease_id), _not_known(lease_id))
-        return lookup.with_flavor(created or _from_answer(lease, request, flavor), flavor)
-    pending = lookup.get_by_lease(lease_id)
-    if pending is None:
-        raise _not_known(lease_id)
-    return lookup.with_flavor(pending, flavor)
+
+
+#: Until when somebody who was refused is expected to try again, by this process's clock. The keys
+#: are the project, and the flavor as the request names it.
+_refused_until: dict[tuple[str, str], float] = {}
+_MOST_REFUSED = 1000
+
+
+def _was_refused(request: admission.BookingRequest) -> bool:
+    """Whether the project was refused the flavor a moment ago.
+
+    Then the API looks for room before it calls the manager, so that somebody who tries again and
+    again doesn't keep the manager from others' bookings.
+    """
+    return timer.now() < _refused_until.get((request.project_id, request.flavor), -float("inf"))
+
+
+def _note_refusal(request: admission.BookingRequest) -> None:
+    if len(_refused_until) >= _MOST_REFUSED:
+        _refused_until.clear()
+    _refused_until[request.project_id, request.flavor] = timer.now() + times.REFUSED_LATELY
 
 
 def _refuse(request: admission.BookingRequest, *, explained: bool) -> None:
@@ -119,6 +149,8 @@ def _refuse(request: admission.BookingRequest, *, explained: bool) -> None:
     :param explained: whether the error is to say what could be booked instead.
     """
     decision = admission.decide(request, with_most=None if explained else False)
+    if decision.refusals:
+        _note_refusal(request)
     if decision.refusals and explained:
         with READING.held("reading"):
             raise dry_run.of(decision).refusal
