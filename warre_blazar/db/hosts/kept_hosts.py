@@ -107,17 +107,22 @@ def read(
 def empty(db: Session) -> list[BookableHost]:
     """The hosts that can be booked, for callers to whom it is of no matter what is booked on them.
 
-    A host that isn't kept is read without what is booked on it, and isn't kept. So nobody waits for
-    what only a decision needs.
+    A host that isn't kept is read without what is booked on it, and kept for such callers only. So
+    nobody waits for what only a decision needs.
     """
     versions = {i: each for i, each in reservable_hosts.versions(db).items() if each.is_open}
+    stores = _stores.setdefault(db.get_bind(), {})
     found: dict[str, _Kept] = {}
-    for store in list(_stores.get(db.get_bind(), {}).values()):
+    for store in list(stores.values()):
         found |= store.known(versions)
-    hosts = [kept.host.copy() for kept in found.values()]
     if missing := versions.keys() - found.keys():
-        hosts += _empty(db, missing, len(versions))
-    return hosts
+        new = {i: versions[i] for i in missing}
+        read = {h.id: _Kept(h.generation, h, {}, _until()) for h in _empty(db, new, len(versions))}
+        found |= read
+        if not session.is_writing():
+            store = stores.setdefault(_EMPTY, _Store())
+            store.replace(store.known(versions) | read, set(), (), None)
+    return [kept.host.copy() for kept in found.values()]
 
 
 class NewReservation(NamedTuple):
@@ -195,15 +200,10 @@ def _read(
 ) -> dict[str, _Kept]:
     """Read hosts with all that is booked on them.
 
-    :param these: the versions of the hosts, by their ids. Hosts get these generations: where each
-        statement sees what was committed before it, a host may have been closed since its version
-        was read. With its present generation it could then still be claimed.
+    :param these: as for ``_empty``.
     :param number: how many hosts there are.
     """
-    hosts = [
-        dataclasses.replace(host, generation=these[host.id].generation)
-        for host in _empty(db, these, number)
-    ]
+    hosts = _empty(db, these, number)
     reading = AllocationReading(hosts, Claims(_SINCE, cleaning), device_rules)
     query = reading.query(sa.true())
     if _are_few(these, number):
@@ -216,19 +216,32 @@ def _read(
         booked = host.holding(held[host.id])
         ids_there = {holding.reservation_id for holding in booked.holdings}
         of_host = {i: (flavor_of[i], claims[flavor_of[i]][i]) for i in ids_there if i in flavor_of}
-        until = time.monotonic() + times.HOST_KEPT_FOR * random.uniform(0.5, 1)  # noqa: S311
-        found[host.id] = _Kept(host.generation, booked, of_host, until)
+        found[host.id] = _Kept(host.generation, booked, of_host, _until())
     return found
 
 
-def _empty(db: Session, ids: Collection[str], number: int) -> list[BookableHost]:
+def _until() -> float:
+    """When a host that is read now is read again all the same."""
+    return time.monotonic() + times.HOST_KEPT_FOR * random.uniform(0.5, 1)  # noqa: S311
+
+
+def _empty(db: Session, these: Mapping[str, Version], number: int) -> list[BookableHost]:
     """Hosts without what is booked on them.
 
+    :param these: the versions of the hosts, by their ids. Hosts get these generations: where each
+        statement sees what was committed before it, a host may have been closed since its version
+        was read. With its present generation it could then still be claimed.
     :param number: how many hosts there are.
     """
-    if _are_few(ids, number):
-        return reservable_hosts.of_ids(db, list(ids))
-    return [host for host in reservable_hosts.empty(db, closed=None) if host.id in ids]
+    if _are_few(these, number):
+        hosts = reservable_hosts.of_ids(db, list(these))
+    else:
+        hosts = reservable_hosts.empty(db, closed=None)
+    return [
+        dataclasses.replace(host, generation=these[host.id].generation)
+        for host in hosts
+        if host.id in these
+    ]
 
 
 def _are_few(ids: Collection[str], number: int) -> bool:
@@ -391,6 +404,9 @@ class _Store:
                 if was:
                     self._slots[was[0]].remove(reservation_id)
 
+
+#: The key of the hosts that are kept without what is booked on them.
+_EMPTY = "empty"
 
 #: By the database, and by what is read of it.
 _stores: "weakref.WeakKeyDictionary[Any, dict[Any, _Store]]" = weakref.WeakKeyDictionary()
