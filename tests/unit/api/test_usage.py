@@ -214,8 +214,8 @@ def test_managers_refusal_stays_if_there_is_room_by_the_time_it_is_explained(
         found = admission.decide(*args, **kwargs)
         return dataclasses.replace(found, place=mock.Mock(), refusals=())
 
-    early = admission.flavor_unless_refused
-    fake = SimpleNamespace(decide=decide, flavor_unless_refused=early)
+    early = admission.flavor_and_refusals
+    fake = SimpleNamespace(decide=decide, flavor_and_refusals=early)
     monkeypatch.setattr(reservations, "admission", fake)
     answer = alpha.post("reservations", things.booking(flavor, instance_count=3))
     assert refusal(answer) == (400, "slots_exhausted")

@@ -161,7 +161,7 @@ def decide(
     )
 
 
-def flavor_unless_refused(
+def flavor_and_refusals(
     request: BookingRequest,
 ) -> tuple[Flavor, Sequence[exceptions.WarreError]]:
     """The flavor of a request, and what refuses the request whether there is room or not.

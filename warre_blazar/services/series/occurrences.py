@@ -138,7 +138,7 @@ def create(caller: Caller, asked: Occurrences) -> SeriesOutcome:
     :raises WarreError: another error. In that case nothing is booked.
     """
     lookup.check_labels(asked.series.booking.labels)
-    flavor, _ = admission.flavor_unless_refused(asked.request(asked.spans[0]))
+    flavor, _ = admission.flavor_and_refusals(asked.request(asked.spans[0]))
     booking = dataclasses.replace(asked.series.booking, flavor=flavor.id)
     asked = dataclasses.replace(asked, series=dataclasses.replace(asked.series, booking=booking))
     _check_all(asked)

@@ -58,7 +58,7 @@ def create(
     lookup.check_labels(request.labels)
     asked = Asked(request.project_id, caller.user_id, request.flavor, request.count, request.span)
     with refusals.recorded(asked, request.conditions.refusals_kept):
-        flavor, refused = admission.flavor_unless_refused(request)
+        flavor, refused = admission.flavor_and_refusals(request)
         if refused or _was_refused(request):
             _refuse(request, explained=explained)
     lease_id = lease_id or uuidutils.generate_uuid()
@@ -149,8 +149,6 @@ def _refuse(request: admission.BookingRequest, *, explained: bool) -> None:
     :param explained: whether the error is to say what could be booked instead.
     """
     decision = admission.decide(request, with_most=None if explained else False)
-    if decision.refusals:
-        _note_refusal(request)
     if decision.refusals and explained:
         with READING.held("reading"):
             raise dry_run.of(decision).refusal
