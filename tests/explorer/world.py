@@ -38,6 +38,7 @@ from warre_blazar.db import session, tables
 from warre_blazar.db.messages import deliveries
 from warre_blazar.openstack import caches, host_trees, limits, manager
 from warre_blazar.plugins import exact, lease_contexts
+from warre_blazar.services.booking.through_manager import reservations
 from warre_blazar.services.booking.through_manager.calls import Caller
 from warre_blazar.services.moves.opening import Opener
 from warre_blazar.services.running.executor import Executor, Pools
@@ -391,10 +392,11 @@ def _is_of_flavors(statement: str) -> bool:
 
 
 def forget_answers() -> None:
-    """Drop the answers that a process keeps, because each run begins in new processes.
+    """Drop what a process keeps of answers, because each run begins in new processes.
 
     The logins are kept. A task that logs in would make others wait, because all tasks share the
     session.
     """
     limits._remembered.clear()
     host_trees._read.clear()
+    reservations._refused_until.clear()

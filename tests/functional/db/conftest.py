@@ -140,7 +140,6 @@ def kept(request: pytest.FixtureRequest, tables: None) -> Iterator[None]:
     """
     kept_hosts.forget()
     outdated_hosts.register()
-    # The comparison sends statements, which tests that count them don't want.
     if "database" not in request.fixturenames or request.node.get_closest_marker("uncompared"):
         yield
         return

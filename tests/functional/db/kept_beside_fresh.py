@@ -25,7 +25,7 @@ from warre_blazar.domain.taken import TakenOverTime
 #: What statements that change rows begin with, and the table. After WITH it may be any table.
 _WRITING = re.compile(r"(WITH)\b|(?:INSERT .*?INTO|UPDATE|DELETE FROM) (\w+)", re.DOTALL)
 #: An option of connections on which the comparison reads.
-_READS = "reads_what_is_kept"
+READS = "reads_what_is_kept"
 #: Columns of hosts that say nothing about them, or that are asked for each time.
 _UNKEPT = {"created_at", "updated_at", "reservable"}
 
@@ -42,7 +42,7 @@ def compared(engine: sa.Engine, each: int = 1) -> Iterator[list[str]]:
     number = 0
 
     def note(connection: sa.Connection, _cursor: Any, statement: str, *_: Any) -> None:
-        if _READS in connection.get_execution_options():
+        if READS in connection.get_execution_options():
             read.update(re.findall(r"\w+", statement))
         elif match := _WRITING.match(statement):
             written.add(match[1] or match[2])
@@ -88,7 +88,7 @@ def _look(engine: sa.Engine) -> list[str]:
     is_postgresql = engine.dialect.name == "postgresql"
     isolation = {"isolation_level": "REPEATABLE READ"} if is_postgresql else {}
     with (
-        engine.execution_options(**isolation, **{_READS: True}).connect() as connection,
+        engine.execution_options(**isolation, **{READS: True}).connect() as connection,
         Session(bind=connection) as db,
     ):
         return list(_compare(db, engine))

@@ -9,7 +9,7 @@ import pytest
 import sqlalchemy as sa
 
 from tests.fakes.cloud import Cloud
-from tests.functional.db import world
+from tests.functional.db import kept_beside_fresh, world
 from warre_blazar.db import session, tables
 from warre_blazar.db.booking import quotas as stored
 from warre_blazar.db.booking.reservations import Filter
@@ -21,6 +21,7 @@ from warre_blazar.services.flavors import capacity, flavors
 from warre_blazar.services.maintenance import maintenance_windows
 from warre_blazar.services.slots import availability, free_slots, offers
 
+# The comparison reads providers, which a process reads only once.
 pytestmark = [pytest.mark.usefixtures("database"), pytest.mark.uncompared]
 
 SPAN = world.hours(1, 3)
@@ -32,6 +33,8 @@ def counted(engine: sa.Engine) -> Iterator[list[str]]:
     statements: list[str] = []
 
     def note(connection, cursor, statement, *rest) -> None:
+        if kept_beside_fresh.READS in connection.get_execution_options():
+            return
         if statement != "BEGIN":  # Only on SQLite, this is a statement too.
             statements.append(statement)
 
