@@ -20,7 +20,14 @@ from sqlalchemy import pool
 
 from warre_blazar.db import migration, session, tables
 
-OURS = {table.name for table in filter(tables.is_ours, tables.metadata.sorted_tables)}
+#: All tables. Those that others refer to come first.
+TABLES = tables.metadata.sorted_tables
+OURS = {table.name for table in filter(tables.is_ours, TABLES)}
+#: Reads the names of the tables that have rows.
+_FILLED = " UNION ALL ".join(
+    f"SELECT '{table.name}' WHERE EXISTS (SELECT 1 FROM {table.name})"
+    for table in TABLES
+)
 KINDS = ("sqlite", "mariadb", "postgresql")
 
 _SERVER = {"mariadb": "WARRE_TEST_MARIADB_URL", "postgresql": "WARRE_TEST_POSTGRESQL_URL"}
@@ -113,10 +120,16 @@ def write_config(url: str, directory: pathlib.Path) -> str:
     return str(path)
 
 
+def filled(connection: sa.Connection) -> list[sa.Table]:
+    """The tables that have rows. Those that others refer to come first."""
+    names = set(connection.exec_driver_sql(_FILLED).scalars())
+    return [table for table in TABLES if table.name in names]
+
+
 def empty(engine: sa.Engine) -> None:
     """Delete all rows of all tables."""
     with engine.begin() as connection:
-        for table in reversed(tables.metadata.sorted_tables):
+        for table in reversed(filled(connection)):
             connection.execute(table.delete())
 
 
@@ -137,21 +150,21 @@ def dump_live(engine: sa.Engine) -> dict[str, list[tuple[Any, ...]]]:
 def dump(engine: sa.Engine) -> dict[str, list[tuple[Any, ...]]]:
     """All rows by table, in an order that doesn't depend on the database, without empty tables."""
     with engine.connect() as connection:
-        rows = {
+        return {
             table.name: sorted(
                 (tuple(row) for row in connection.execute(sa.select(table))), key=repr
             )
-            for table in tables.metadata.sorted_tables
+            for table in filled(connection)
         }
-    return {name: found for name, found in rows.items() if found}
 
 
 def put_back(engine: sa.Engine, rows: Mapping[str, Sequence[tuple[Any, ...]]]) -> None:
     """Write rows by table, as ``dump`` returns them, into empty tables."""
     with engine.begin() as connection:
-        for table in tables.metadata.sorted_tables:
-            keys = table.c.keys()
-            if values := [dict(zip(keys, row, strict=True)) for row in rows.get(table.name, ())]:
+        for table in TABLES:
+            if found := rows.get(table.name):
+                keys = table.c.keys()
+                values = [dict(zip(keys, row, strict=True)) for row in found]
                 connection.execute(table.insert(), values)
 
 

@@ -11,6 +11,7 @@ from unittest import mock
 
 import sqlalchemy as sa
 from blazar.db import api as db_api
+from blazar.db.sqlalchemy import models
 from sqlalchemy.orm import Session
 
 from tests.fakes.cloud import Cloud
@@ -70,40 +71,42 @@ def add_host(
     """
     if cloud is not None:
         cloud.placement.traits.update(traits)
-    host_id = db_api.host_create(
-        {
-            "id": str(next(_numbers)),
-            "vcpus": vcpus,
-            "cpu_info": "",
-            "hypervisor_type": "QEMU",
-            "hypervisor_version": 1,
-            "hypervisor_hostname": name,
-            "service_name": name,
-            "memory_mb": memory_mb,
-            "local_gb": disk_gb,
-            "status": "up",
-            "availability_zone": zone,
-            "trust_id": "trust",
-            "reservable": reservable,
-        }
-    )["id"]
-    if cloud is not None:
-        cloud.nova.hypervisors[name] = host_id
+    host_id = str(next(_numbers))
     totals = {"VCPU": vcpus, "MEMORY_MB": memory_mb, "DISK_GB": disk_gb}
     inventories = {cls: {"total": total} for cls, total in totals.items()}
     for cls, changes in (more or {}).items():
         inventories[cls] = {**inventories.get(cls, {"total": 0}), **changes}
     complete = {cls: {**_usual(inventory), **inventory} for cls, inventory in inventories.items()}
-    for cls, inventory in complete.items():
-        db_api.host_resource_inventory_create(
-            {"computehost_id": host_id, "resource_class": cls, **inventory}
+    with session.writer() as db:
+        db.add(
+            models.ComputeHost(
+                id=host_id,
+                vcpus=vcpus,
+                cpu_info="",
+                hypervisor_type="QEMU",
+                hypervisor_version=1,
+                hypervisor_hostname=name,
+                service_name=name,
+                memory_mb=memory_mb,
+                local_gb=disk_gb,
+                status="up",
+                availability_zone=zone,
+                trust_id="trust",
+                reservable=reservable,
+            )
         )
+        # The models have no relationship that would say which rows come first.
+        db.flush()
+        for cls, inventory in complete.items():
+            of_host = {"computehost_id": host_id, "resource_class": cls}
+            db.add(models.ComputeHostResourceInventory(**of_host, **inventory))
+        db.add_all(models.ComputeHostTrait(computehost_id=host_id, trait=t) for t in traits)
+    if cloud is not None:
+        cloud.nova.hypervisors[name] = host_id
     for key, value in (properties or {}).items():
         db_api.host_extra_capability_create(
             {"computehost_id": host_id, "property_name": key, "capability_value": value}
         )
-    for trait in traits:
-        db_api.host_trait_create({"computehost_id": host_id, "trait": trait})
     provider_id = f"provider-{host_id}"
     if cloud is not None:
         provider_id = cloud.add_host(name, *traits, inventories=complete)
