@@ -90,6 +90,29 @@ def outdate_hosts_of(db: Session, of: sa.ColumnElement[bool]) -> None:
     outdate(db, hosts_of(db, of))
 
 
+def outdate_known(db: Session, of: sa.ColumnElement[bool]) -> Mapping[str, int]:
+    """Do what ``outdate_hosts_of`` does, and say which generations the hosts had.
+
+    :returns: by host id, the generation, which is greater by one now. Empty if it isn't known
+        because another transaction has changed one of them meanwhile.
+    """
+    table = host_generations
+    query = (
+        sa.select(allocations.c.compute_host_id, table.c.generation)
+        .distinct()
+        .join(reservations, reservations.c.id == allocations.c.reservation_id)
+        .outerjoin(table, table.c.host_id == allocations.c.compute_host_id)
+        .where(of)
+    )
+    known = {host_id: generation for host_id, generation in db.execute(query)}
+    as_read = sa.tuple_(table.c.host_id, table.c.generation).in_(sorted(known.items()))
+    later = table.update().where(as_read).values(generation=table.c.generation + 1)
+    if None not in known.values() and session.changed(db, later) == len(known):
+        return known
+    outdate(db, known)
+    return {}
+
+
 def hosts_of(db: Session, of: sa.ColumnElement[bool]) -> Sequence[str]:
     """The ids of the hosts on which reservations have instances.
 

@@ -25,8 +25,7 @@ TABLES = tables.metadata.sorted_tables
 OURS = {table.name for table in filter(tables.is_ours, TABLES)}
 #: Reads the names of the tables that have rows.
 _FILLED = " UNION ALL ".join(
-    f"SELECT '{table.name}' WHERE EXISTS (SELECT 1 FROM {table.name})"
-    for table in TABLES
+    f"SELECT '{table.name}' WHERE EXISTS (SELECT 1 FROM {table.name})" for table in TABLES
 )
 KINDS = ("sqlite", "mariadb", "postgresql")
 

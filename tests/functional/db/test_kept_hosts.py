@@ -18,7 +18,7 @@ from sqlalchemy.orm import Session
 from tests.fakes.cloud import Cloud
 from tests.functional.db import world
 from warre_blazar.db import generations, session, tables
-from warre_blazar.db.hosts import kept_hosts, reservable_hosts
+from warre_blazar.db.hosts import allocations, kept_hosts, reservable_hosts
 from warre_blazar.domain.flavors.flavor import Flavor
 from warre_blazar.domain.hosts.bookable_host import BookableHost
 from warre_blazar.errors import exceptions
@@ -99,6 +99,68 @@ def test_own_bookings_are_not_read_again(flavor, host_ids, monkeypatch: pytest.M
         assert sum(len(host.holdings) for host in read.hosts) == 18
         assert read.taken[flavor.id].left_of(18).lowest(later) == 12
         assert readings == []
+
+
+def release(lease: world.Lease) -> None:
+    session.change(allocations.release, lease.reservation_id)
+
+
+def test_hosts_of_own_releases_are_not_read_again(
+    flavor, host_ids, monkeypatch: pytest.MonkeyPatch
+):
+    host_refresh.refresh()
+    leases = [world.book(world.request(flavor, SPAN, 5)) for _ in range(2)]
+    assert room(flavor) == 2
+    with folded(monkeypatch) as readings:
+        for left, lease in ((7, leases[0]), (12, leases[1])):
+            release(lease)
+            assert room(flavor) == left
+        assert readings == []
+        with session.reader() as db:
+            read = kept_hosts.read(db, flavor_ids=None)
+        assert sum(len(host.holdings) for host in read.hosts) == 0
+        assert read.taken[flavor.id].left_of(12).lowest(SPAN) == 12
+        assert readings == []
+
+
+def test_release_that_is_rolled_back_is_not_kept(flavor, host_ids):
+    host_refresh.refresh()
+    lease = world.book(world.request(flavor, SPAN, 12))
+    later = world.hours(5, 7)
+    assert room(flavor, later) == 12
+    with session.undone() as db:
+        allocations.release(db, lease.reservation_id)
+    # Another process gives the hosts the same generation as the release that was rolled back.
+    with session.writer() as db:
+        generations.outdate(db, host_ids)
+    with pytest.raises(exceptions.HostsExhausted):
+        admission.check(world.request(flavor, SPAN))
+
+
+def test_generation_that_changes_beside_a_release_is_increased_all_the_same(
+    flavor, host_ids, database: sa.Engine
+):
+    lease = world.book(world.request(flavor, SPAN, 12))
+    of_lease = tables.reservations.c.id == lease.reservation_id
+
+    def versions() -> dict[str, int]:
+        with session.reader() as db:
+            return {i: v.generation for i, v in reservable_hosts.versions(db).items()}
+
+    changes = [f"UPDATE warre_hosts SET generation = {10**6} WHERE host_id = '{host_ids[0]}'"]
+
+    def change(connection: sa.Connection, _cursor, statement: str, *_) -> None:
+        if statement.startswith("UPDATE") and changes:
+            connection.exec_driver_sql(changes.pop())
+
+    before = versions()
+    sa.event.listen(database, "before_cursor_execute", change)
+    with session.writer() as db:
+        assert generations.outdate_known(db, of_lease) == {}
+    sa.event.remove(database, "before_cursor_execute", change)
+    after = versions()
+    assert after[host_ids[0]] > 10**6
+    assert all(after[i] > before[i] for i in host_ids[1:])
 
 
 def test_booking_that_somebody_has_read_before_it_is_kept_counts_once(
@@ -244,11 +306,13 @@ def test_random_operations_leave_kept_what_is_in_the_tables(flavor, host_ids, se
         start = dice.randrange(1, 20)
         span = world.hours(start, start + dice.randint(1, 4))
         with contextlib.suppress(exceptions.WarreError):
-            match dice.choice(["book", "book", "delete", "move", "stock", "drain"]):
+            match dice.choice(["book", "book", "delete", "release", "move", "stock", "drain"]):
                 case "book":
                     booked.append(world.book(world.request(flavor, span, dice.randint(1, 4))))
                 case "delete" if booked:
                     db_api.lease_destroy(booked.pop(dice.randrange(len(booked))).id)
+                case "release" if booked:
+                    release(booked.pop(dice.randrange(len(booked))))
                 case "move" if booked:
                     world.move(dice.choice(booked), span, count=dice.randint(1, 4))
                 case "stock":

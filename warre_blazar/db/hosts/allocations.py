@@ -276,7 +276,8 @@ def settled(
 
 def release(db: Session, reservation_id: str) -> None:
     """Delete a reservation's host allocations. This releases its hosts and its slots."""
-    generations.outdate_hosts_of(db, reservations.c.id == reservation_id)
+    before = generations.outdate_known(db, reservations.c.id == reservation_id)
+    kept_hosts.remove(db, reservation_id, before)
     db.execute(allocations.delete().where(allocations.c.reservation_id == reservation_id))
 
 

@@ -7,7 +7,7 @@ same transaction (``generations``), so the result is the same as if everything h
 
 The generations are read first. So a host is never older than its generation.
 
-A process knows what it has booked itself. So it doesn't read the hosts of its own bookings again.
+A process knows what it has booked or released itself. So it doesn't read these hosts again.
 """
 
 import dataclasses
@@ -19,7 +19,7 @@ import threading
 import time
 import weakref
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
@@ -48,7 +48,7 @@ MOST_INSTANCES = 500_000
 _MOST_CHANGES = 100
 
 #: The key under which a session has what is to be kept once its transaction is committed.
-_ADDITIONS = "warre_kept_hosts"
+_CHANGES = "warre_kept_hosts"
 
 #: Since when times are counted.
 _SINCE = Span(datetime.datetime(2020, 1, 1), datetime.datetime.max)
@@ -157,10 +157,6 @@ def add(
     start, end = (moment.replace(microsecond=0) for moment in (new.span.start, new.span.end))
     span = Span(start, end).padded(cleaning)
     claims = [Claim(span, sum(map(len, new.instances.values())))]
-    if _ADDITIONS not in db.info:
-        db.info[_ADDITIONS] = []
-        sa.event.listen(db, "after_commit", _keep)
-        sa.event.listen(db, "after_soft_rollback", _drop)
     for host in hosts:
         held = [
             Holding(new.reservation_id, span, new.request, places)
@@ -169,21 +165,40 @@ def add(
         add_one = functools.partial(
             store.add, host.id, host.generation, held, (new.flavor_id, claims)
         )
-        db.info[_ADDITIONS].append(add_one)
+        _once_committed(db, add_one)
+
+
+def remove(db: Session, reservation_id: str, hosts: Mapping[str, int]) -> None:
+    """Keep hosts without a reservation, as soon as the transaction that releases it is committed.
+
+    :param hosts: by the host's id, its generation before. The transaction has increased each once.
+    """
+    for store in list(_stores.get(db.get_bind(), {}).values()):
+        for host_id, generation in hosts.items():
+            remove_one = functools.partial(store.remove, host_id, generation, reservation_id)
+            _once_committed(db, remove_one)
+
+
+def _once_committed(db: Session, change: Callable[[], None]) -> None:
+    if _CHANGES not in db.info:
+        db.info[_CHANGES] = []
+        sa.event.listen(db, "after_commit", _keep)
+        sa.event.listen(db, "after_soft_rollback", _drop)
+    db.info[_CHANGES].append(change)
 
 
 def _keep(db: Session) -> None:
-    for add_one in db.info[_ADDITIONS]:
-        add_one()
-    db.info[_ADDITIONS].clear()
+    for change in db.info[_CHANGES]:
+        change()
+    db.info[_CHANGES].clear()
 
 
 def _drop(db: Session, _: Any) -> None:
-    """Forget what a transaction has booked, because it was rolled back, or a part of it was.
+    """Forget what a transaction has changed, because it was rolled back, or a part of it was.
 
     The hosts of what remains are read again.
     """
-    db.info[_ADDITIONS].clear()
+    db.info[_CHANGES].clear()
 
 
 def forget() -> None:
@@ -376,6 +391,20 @@ class _Store:
             new = [each._replace(request=same.get(each.request, each.request)) for each in held]
             host = kept.host.holding([*kept.host.holdings, *new], generation + 1)
             known = {**kept.claims, held[0].reservation_id: claims}
+            self._put(host_id, _Kept(generation + 1, host, known, kept.until))
+
+    def remove(self, host_id: str, generation: int, reservation_id: str) -> None:
+        """Keep a host without a reservation, if it is kept as it was before.
+
+        :param generation: the host's generation before.
+        """
+        with self._lock:
+            kept = self._hosts.get(host_id)
+            if kept is None or kept.generation != generation:
+                return
+            left = [h for h in kept.host.holdings if h.reservation_id != reservation_id]
+            host = kept.host.holding(left, generation + 1)
+            known = {i: claims for i, claims in kept.claims.items() if i != reservation_id}
             self._put(host_id, _Kept(generation + 1, host, known, kept.until))
 
     def _taken(self, flavor_id: str, without: str | None) -> TakenOverTime:
