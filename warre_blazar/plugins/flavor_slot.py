@@ -165,7 +165,8 @@ class FlavorSlotPlugin(base.BasePlugin):
 
         :raises TooEarly: the lease's end is in the future, and the lease isn't being deleted.
         """
-        starts_and_ends.end(_timing(resource_id))
+        if not lease_requests.is_deleted():
+            starts_and_ends.end(_timing(resource_id))
 
     def list_allocations(
         self, query: Mapping[str, Any] | None, detail: bool = False

@@ -8,7 +8,9 @@ nothing. What was written isn't read back.
 
 While Blazar deletes a lease, it reads the lease seven times and its events four times. What one
 reading has shown, or the last write has left, serves until the same request writes again. Its hosts
-are read only if an enabled filter may want them, or if it has reservations of other types.
+are read only if an enabled filter may want them, or if it has reservations of other types. If a
+lease of this package hasn't begun and nothing was made of it in Nova, it is deleted whole when
+Blazar wants to write that it is being deleted.
 """
 
 import contextlib
@@ -24,14 +26,17 @@ from blazar.manager import service
 from oslo_db import exception as db_exc
 from oslo_log import log as logging
 from oslo_utils import timeutils, uuidutils
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, attributes
 
 from warre_blazar import enforcement
 from warre_blazar.db import session
+from warre_blazar.db.running import deletions
 from warre_blazar.db.tables import events, instance_reservations, leases, reservations
 from warre_blazar.domain.flavors.flavor import RESOURCE_TYPE
-from warre_blazar.plugins import change_records
+from warre_blazar.domain.running import lease_states
+from warre_blazar.plugins import change_records, joined_writes
 from warre_blazar.services.booking import admission
+from warre_blazar.site_rules import conditions
 
 LOG = logging.getLogger(__name__)
 
@@ -161,6 +166,8 @@ class _DeletedLease:
         #: The lease as it was last read or written. None: it is to be read.
         self._known: Any = None
         self._is_gone = False
+        #: Whether it was deleted, of which Blazar doesn't know yet.
+        self.is_deleted = False
 
     def lease_get(self, read: Callable[..., Any], lease_id: str) -> Any:
         if self._known is None and not self._is_gone:
@@ -168,13 +175,26 @@ class _DeletedLease:
         return self._known
 
     def lease_update(self, write: Callable[..., Any], lease_id: str, values: _Values) -> Any:
+        if values == {"status": lease_states.DELETING} and self._deletes_planned():
+            self.is_deleted = True
+        if self.is_deleted:
+            attributes.set_committed_value(self._known, "status", values["status"])
+            return self._known
         self._known = None
         self._known = write(lease_id, values)
         return self._known
 
+    def _deletes_planned(self) -> bool:
+        """Delete the lease, if that takes no more than a transaction."""
+        types = [each.resource_type for each in self._known.reservations] if self._known else []
+        if types != [RESOURCE_TYPE] or not enforcement.is_quick():
+            return False
+        return _delete_planned(self._known.id, self._known.reservations[0].id)
+
     def lease_destroy(self, write: Callable[..., Any], lease_id: str) -> None:
         self._known = None
-        write(lease_id)
+        if not self.is_deleted:
+            write(lease_id)
         self._is_gone = True
 
     def event_update(self, write: Callable[..., Any], event_id: str, values: _Values) -> Any:
@@ -229,6 +249,19 @@ def reserve(book: Callable[[admission.LeaseRows], str]) -> str:
     """
     request = _request.get()
     return request.reserve(book) if isinstance(request, _NewLease) else book(admission.ROWS_THERE)
+
+
+def is_deleted() -> bool:
+    """Whether the request in this thread has deleted its lease, so that nothing is to be ended."""
+    request = _request.get()
+    return isinstance(request, _DeletedLease) and request.is_deleted
+
+
+@joined_writes.joined
+def _delete_planned(lease_id: str, reservation_id: str) -> bool:
+    with session.writer() as db:
+        now, user_id = timeutils.utcnow(), conditions.caller_id()
+        return deletions.delete_planned(db, lease_id, reservation_id, now, user_id)
 
 
 def _creating(method: Callable[..., Any]) -> Callable[..., Any]:

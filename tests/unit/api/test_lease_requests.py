@@ -1,17 +1,23 @@
 """What is left of a booking that fails on its way through the manager."""
 
+import contextlib
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 from blazar.db import api as db_api
 from blazar.db.sqlalchemy import api
 from oslo_db import exception as db_exc
+from sqlalchemy.orm import Session
 
 from tests.unit.api import things
 from tests.unit.api.people import Person, refusal
 from tests.unit.api.site import Site
 from warre_blazar import texts
 from warre_blazar.api.controllers import base
+from warre_blazar.db import tables
+from warre_blazar.db.running import deletions
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import manager
 from warre_blazar.plugins import lease_requests
@@ -82,6 +88,60 @@ def test_booking_is_refused_at_once_if_the_manager_cannot_ask_a_service(
     assert refusal(answer) == (503, "service_unavailable")
     # Nothing waits for a lease that might have been made in spite of the error.
     assert site.clock.now() == began
+
+
+@contextlib.contextmanager
+def written(site: Site) -> Iterator[list[list[str]]]:
+    """The statements that change rows, by transaction."""
+    found: list[list[str]] = [[]]
+
+    def note(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
+        if statement.startswith(("INSERT", "UPDATE", "DELETE")):
+            found[-1].append(statement)
+
+    def end(_connection: Any) -> None:
+        if found[-1]:
+            found.append([])
+
+    hooks = {"before_cursor_execute": note, "commit": end, "rollback": end}
+    for name, hook in hooks.items():
+        sa.event.listen(site.engine, name, hook)
+    yield found
+    for name, hook in hooks.items():
+        sa.event.remove(site.engine, name, hook)
+    found.pop()
+
+
+def test_reservation_that_has_not_begun_is_deleted_in_one_transaction(
+    site: Site, admin: Person, alpha: Person
+):
+    flavor = things.add_flavor(admin)
+    booked = things.book(alpha, flavor, instance_count=2)
+    with written(site) as transactions:
+        assert alpha.delete(f"reservations/{booked['id']}").status_int == 204
+    assert len(transactions) == 1
+    assert alpha.get(f"reservations/{booked['id']}").status_int == 404
+    assert site.cloud.is_clean()
+    assert things.book(alpha, flavor, instance_count=2)["status"] == "ALLOCATED"
+
+
+@pytest.mark.parametrize("status", ["UPDATING", "STARTING"])
+def test_lease_that_somebody_works_on_is_not_deleted_whole(
+    site: Site, admin: Person, alpha: Person, status: str, monkeypatch: pytest.MonkeyPatch
+):
+    """Then Blazar's rules of statuses decide, step by step."""
+    booked = things.book(alpha, things.add_flavor(admin))
+    lock = deletions.leases.lock
+
+    def locked(db: Session, lease_id: str) -> Any:
+        table = tables.leases
+        db.execute(table.update().where(table.c.id == lease_id).values(status=status))
+        return lock(db, lease_id)
+
+    monkeypatch.setattr(deletions.leases, "lock", locked)
+    with written(site) as transactions:
+        assert alpha.delete(f"reservations/{booked['id']}").status_int == 204
+    assert len(transactions) > 1
 
 
 def test_lease_of_another_request_with_the_same_id_stays(

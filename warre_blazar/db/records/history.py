@@ -185,12 +185,19 @@ def delete_leases(db: Session, lease_ids: Collection[str]) -> int:
     )
     reservation_ids = list(db.scalars(of_leases))
     generations.outdate_hosts_of(db, reservations.c.id.in_(reservation_ids))
-    for table in (bookings, instance_reservations, allocations):
+    for table in (bookings, allocations):
         db.execute(table.delete().where(table.c.reservation_id.in_(reservation_ids)))
-    db.execute(reservations.delete().where(reservations.c.id.in_(reservation_ids)))
-    db.execute(events.delete().where(events.c.lease_id.in_(ids)))
-    db.execute(leases.delete().where(leases.c.id.in_(ids)))
+    delete_rows(db, ids, reservation_ids)
     return len(ids)
+
+
+def delete_rows(db: Session, lease_ids: Collection[str], reservation_ids: Collection[str]) -> None:
+    """Delete leases, which have released their hosts, with all of their reservations and events."""
+    of_reservations = instance_reservations.c.reservation_id.in_(reservation_ids)
+    db.execute(instance_reservations.delete().where(of_reservations))
+    db.execute(reservations.delete().where(reservations.c.id.in_(reservation_ids)))
+    db.execute(events.delete().where(events.c.lease_id.in_(lease_ids)))
+    db.execute(leases.delete().where(leases.c.id.in_(lease_ids)))
 
 
 def _old(before: datetime.datetime) -> sa.ColumnElement[bool]:

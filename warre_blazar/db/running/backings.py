@@ -117,13 +117,18 @@ def begin_removing(db: Session, reservation_id: str) -> Note | None:
 
     :returns: the note as it was. None: nothing has to be removed.
     """
-    planned = (backings.c.reservation_id == reservation_id, backings.c.phase == Phase.PLANNED)
-    if session.changed(db, backings.delete().where(*planned)):
+    if delete_planned(db, reservation_id):
         return None
     read = get(db, reservation_id)
     if read is not None:
         update(db, reservation_id, phase=Phase.CLOSING)
     return read
+
+
+def delete_planned(db: Session, reservation_id: str) -> bool:
+    """Delete the note of a planned backing, and say whether there was one."""
+    planned = (backings.c.reservation_id == reservation_id, backings.c.phase == Phase.PLANNED)
+    return session.changed(db, backings.delete().where(*planned)) == 1
 
 
 def note_removal(
