@@ -34,7 +34,7 @@ from warre_blazar.db.running import deletions
 from warre_blazar.db.tables import events, instance_reservations, leases, reservations
 from warre_blazar.domain.flavors.flavor import RESOURCE_TYPE
 from warre_blazar.domain.running import lease_states
-from warre_blazar.plugins import change_records, joined_writes
+from warre_blazar.plugins import change_records, error_translation
 from warre_blazar.services.booking import admission
 from warre_blazar.site_rules import conditions
 
@@ -257,11 +257,16 @@ def is_deleted() -> bool:
     return isinstance(request, _DeletedLease) and request.is_deleted
 
 
-@joined_writes.joined
 def _delete_planned(lease_id: str, reservation_id: str) -> bool:
-    with session.writer() as db:
-        now, user_id = timeutils.utcnow(), conditions.caller_id()
-        return deletions.delete_planned(db, lease_id, reservation_id, now, user_id)
+    @session.retried
+    def delete() -> bool:
+        # A booking of this process would be decided anew if its hosts changed meanwhile.
+        with session.claiming() as db:
+            now, user_id = timeutils.utcnow(), conditions.caller_id()
+            return deletions.delete_planned(db, lease_id, reservation_id, now, user_id)
+
+    with error_translation.translated(updating=True):
+        return delete()
 
 
 def _creating(method: Callable[..., Any]) -> Callable[..., Any]:
