@@ -78,6 +78,8 @@ def run(arguments: Any) -> int:
         sight = restore.look(now)
         print("\n".join(_lines(sight, choice)))
         if not arguments.accept:
+            if sight.is_older:
+                print(_offer(sight))
             return _HELD if sight.is_older else _NOT_HELD
         if not sight.is_older:
             return setup_errors.fail(_BLIND, "managers aren't held, so there is nothing to accept")
@@ -130,8 +132,8 @@ def _lines(sight: RestoreSight, choice: RestoreChoice) -> Iterator[str]:
         end = "It ends at once, with its servers" if choice.end_overdue else f"It ends at {until}"
         yield f"    {end}"
     for each in found.starting:
-        yield f"start  {_lease(each)} is past its start"
-        yield "    It starts at once"
+        yield f"start  {_lease(each)} is past its start{_servers(each.servers)}"
+        yield f"    It starts at once{', and its servers stay' if each.servers else ''}"
     for each in found.ending:
         yield f"ending  {_lease(each)} ends within a day{_servers(each.servers)}"
         yield "    It ends then, with its servers. If it was extended after the dump, do so again"
@@ -141,8 +143,11 @@ def _lines(sight: RestoreSight, choice: RestoreChoice) -> Iterator[str]:
     if found.waits:
         yield f"wait  {counted(found.waits, 'wait')} may have been served already"
         yield "    They go on, and may be served again: delete those that shouldn't be"
-    if sight.is_older:
-        yield f"With {_ACCEPT}, this is done, and managers go on"
+
+
+def _offer(sight: RestoreSight) -> str:
+    until = ' --until "YYYY-MM-DD HH:MM"' if sight.needs_until(end_overdue=False) else ""
+    return f"With {_ACCEPT}{until}, this is done, and managers go on"
 
 
 def _unknown(unknown: Any) -> str:

@@ -41,8 +41,10 @@ NOBODY = "restored"
 
 def read_leases(db: Session) -> list[DumpedLease]:
     """The leases of all types that haven't ended."""
+    given = sa.select(sa.func.min(bookings.c.name)).where(bookings.c.lease_id == leases.c.id)
+    name = sa.func.coalesce(given.scalar_subquery(), leases.c.name)
     rows = db.execute(
-        sa.select(leases.c.id, leases.c.name, leases.c.project_id).where(
+        sa.select(leases.c.id, name, leases.c.project_id).where(
             leases.c.status != lease_states.TERMINATED
         )
     ).all()

@@ -231,10 +231,13 @@ def test_restored_database_is_held_until_it_is_accepted(
 ):
     for _ in range(2):
         assert run("--after-restore") == audit_command.DIFFERENT
-        assert OLDER in capsys.readouterr().out
+        said = capsys.readouterr().out
+        assert OLDER in said
+        assert said.endswith("audit --after-restore --accept, this is done, and managers go on\n")
     assert run("--after-restore", "--accept") == 0
     said = capsys.readouterr().out
     assert OLDER in said
+    assert "--accept" not in said
     assert said.endswith("Then run warre-blazar-manage audit\n")
     assert run("--after-restore") == 0
     assert "managers aren't held" in capsys.readouterr().out
@@ -272,6 +275,8 @@ def test_unknown_reservation_is_told_and_rebuilt_only_with_an_end(
             db.execute(table.delete())
         for table in (tables.bookings, tables.reservations, tables.events, tables.leases):
             db.execute(table.delete())
+    assert run("--after-restore") == audit_command.DIFFERENT
+    assert '--accept --until "YYYY-MM-DD HH:MM", this is done' in capsys.readouterr().out
     assert run("--after-restore", "--accept") == audit_command.BLIND
     said = capsys.readouterr()
     assert f"unknown  Reservation {lease.reservation_id} of project {world.PROJECT}" in said.out
@@ -298,6 +303,8 @@ def test_restored_database_is_not_fixed(
     run: Run, cloud: Cloud, older: None, capsys: pytest.CaptureFixture[str]
 ):
     cloud.placement.classes.add(backing_names.resource_class(ORPHAN))
+    assert run() == audit_command.DIFFERENT
+    assert "don't believe what follows: the database is older" in capsys.readouterr().err
     assert run("--fix", "--yes") == audit_command.BLIND
     assert "--after-restore" in capsys.readouterr().err
     assert backing_names.resource_class(ORPHAN) in cloud.placement.classes

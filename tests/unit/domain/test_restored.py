@@ -68,6 +68,12 @@ def test_lease_is_what_nova_and_the_times_say(
     assert found.unknown == []
 
 
+def test_what_ends_first_is_told_first():
+    leases = [dumped(-2, hours, "ACTIVE") for hours in (9, 5, 7)]
+    ending = compare(leases, SERVERS, {ID}, LOST, NOW).ending
+    assert [each.lease.span.end - LOST for each in ending] == [5 * HOUR, 7 * HOUR, 9 * HOUR]
+
+
 def test_servers_that_would_be_deleted_are_named():
     (overdue,) = compare([dumped(-2, 1, "ACTIVE")], SERVERS, {ID}, LOST, NOW).overdue
     assert overdue.servers == ("s1", "s2")

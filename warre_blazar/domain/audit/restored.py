@@ -20,6 +20,7 @@ class DumpedLease:
     """A lease of any type that hasn't ended, as the older database has it."""
 
     lease: Lease
+    #: The name of its reservation, or its own.
     name: str
     project_id: str
     #: The ids of the reservations whose backing was there when the dump was made.
@@ -80,7 +81,10 @@ class Unknown:
 
 @dataclasses.dataclass(frozen=True)
 class Restored:
-    """What the older database doesn't know, and what would happen if managers went on with it."""
+    """What the older database doesn't know, and what would happen if managers went on with it.
+
+    What ends first comes first.
+    """
 
     #: Until when managers have worked with the lost database, for sure. None: nobody knows.
     lost_at: datetime.datetime | None
@@ -124,7 +128,7 @@ def compare(
     """
     unknown = [Unknown(i, backing) for i, backing in sorted(seen.items()) if i not in known]
     gone, left = [], []
-    for each in leases:
+    for each in sorted(leases, key=lambda each: each.lease.span.end):
         if _is_gone(each, seen, lost, now):
             gone.append(each)
         else:
