@@ -225,7 +225,7 @@ class Time(FieldKind[datetime.datetime]):
         super().__init__(answer, {**answer, "maxLength": 64})
 
     def to_json(self, value: datetime.datetime | None) -> str | None:
-        return None if value is None else value.replace(tzinfo=datetime.UTC).isoformat()
+        return None if value is None else f"{value.isoformat()}+00:00"
 
     def from_json(self, value: str | None) -> datetime.datetime | None:
         if not value:

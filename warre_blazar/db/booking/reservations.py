@@ -26,6 +26,7 @@ from warre_blazar.db.tables import (
 )
 from warre_blazar.domain import timeline
 from warre_blazar.domain.booking import reservation_states
+from warre_blazar.domain.booking.labels import NAMES as LABEL_NAMES
 from warre_blazar.domain.booking.labels import Labels
 from warre_blazar.domain.booking.reservation import Reservation
 from warre_blazar.domain.flavors.flavor import Shape
@@ -169,11 +170,16 @@ _OF_RESERVATION = instance_reservations.c.reservation_id == bookings.c.live_id
 _LIVE = bookings_in_leases.outerjoin(instance_reservations, _OF_RESERVATION)
 _ALL = all_bookings.outerjoin(instance_reservations, _OF_RESERVATION)
 
-#: The columns of which Blazar's rows have the value as long as the reservation is live.
-_SHARED = ("start_date", "end_date", "affinity")
+#: The columns that ``_reservation`` reads as they are.
+_OWN = (
+    *("id", "reservation_id", "lease_id", "project_id", "user_id", "flavor_id", "instance_count"),
+    *("shape", "claim_start", "claim_end", "before_end", "series_id", "movable_hours"),
+    *("status", "status_reason", "compute_flavor", "created_at", "deleted_at", "deleted_by"),
+    *(*LABEL_NAMES, *handles.NAMES),
+)
 
 _COLUMNS = (
-    *(column for column in bookings.c if column.name not in _SHARED),
+    *(bookings.c[name] for name in _OWN),
     starts_at.label("start_date"),
     ends_at.label("end_date"),
     sa.func.coalesce(bookings.c.affinity, instance_reservations.c.affinity).label("affinity"),
