@@ -386,6 +386,11 @@ def test_usage_of_a_period_is_shown_and_downloaded(member: Visitor, api: Api) ->
         ("2026-10-01T00:00:00+00:00", "2026-10-16T00:00:00+00:00")
     }
     api.seen.clear()
+    # Days to come count too, with what is booked for them.
+    member.sees("/project/reservation_usage/?since=2026-10-01&until=2099-12-30")
+    asked = [request.query for request in api.seen if request.line == "GET /v2/usage"]
+    assert {each["to"] for each in asked} == {"2099-12-31T00:00:00+00:00"}
+    api.seen.clear()
     # The last day of the calendar has no end.
     for since, until in (("2026-10-15", "2026-10-01"), ("9999-12-31", "9999-12-31")):
         late = member.sees(f"/project/reservation_usage/?since={since}&until={until}")

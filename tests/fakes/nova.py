@@ -70,6 +70,8 @@ class Nova(Guarded):
         self.server_groups: dict[str, Any] = {}
         #: The host names of compute services.
         self.hosts: set[str] = set()
+        #: How the compute services of hosts differ from "up" and "enabled", by host name.
+        self.services: dict[str, dict[str, Any]] = {}
         #: The ids of hypervisors by hostname.
         self.hypervisors: dict[str, str] = {}
         #: The ids of servers by the hostname of their hypervisor, for those who ask by it.
@@ -489,6 +491,8 @@ class Nova(Guarded):
                 "zone": self._zone(host),
                 "status": "enabled",
                 "state": "up",
+                "forced_down": False,
+                **self.services.get(host, {}),
             }
             for number, host in enumerate(sorted(self.hosts))
         ]

@@ -237,7 +237,13 @@ HOST: Schema = answer(
         "`end`, sorted by start.",
     },
 )
-# Only answers about one host have this property.
+# Only answers about one host have these properties.
+HOST["properties"]["compute_service"] = {
+    **_TEXT_OR_NULL,
+    "description": "The state of the host's compute service in Nova: `up`, or why no server boots "
+    "on the host: `disabled`, `forced down` or `down`. It is null if Nova can't be asked. Only "
+    "answers to requests with `host` have this field.",
+}
 HOST["properties"]["room_taken"] = {
     "type": ["array", "null"],
     "items": answer(

@@ -298,6 +298,23 @@ def length(text: str, unit: str = "") -> Length:
     return found
 
 
+def later(text: str) -> str | None:
+    """Return the form with "in" of a text such as +30m or +1d. None: it isn't such a text.
+
+    :raises WrongArguments: what follows the plus isn't a length.
+    """
+    if not text.startswith("+"):
+        return None
+    try:
+        more = length(text)
+    except argparse.ArgumentTypeError as error:
+        raise WrongArguments(f"--start: {error}") from None
+    days, rest = divmod(more, datetime.timedelta(days=1))
+    if more.in_days and not rest:
+        return f"in {days} days"
+    return f"in {more // datetime.timedelta(minutes=1)} minutes"
+
+
 class _StoreEnd(argparse.Action):
     """Stores an end. An end such as +2h is a length."""
 

@@ -98,7 +98,10 @@ class Command(BlazarCommand):
         return command_names.Fields(self.app)[command]
 
     def times(
-        self, parsed_args: argparse.Namespace, absent_start: datetime.datetime | None = None
+        self,
+        parsed_args: argparse.Namespace,
+        absent_start: datetime.datetime | None = None,
+        before: Callable[[], Reservation | Window] | None = None,
     ) -> tuple[datetime.datetime | None, datetime.datetime | None]:
         """Return the start and the end that the user has typed. An absent time is None.
 
@@ -106,6 +109,8 @@ class Command(BlazarCommand):
         Monday.
 
         :param absent_start: the time from which to read the end if the user hasn't typed a start.
+        :param before: returns the object whose times are to be changed. A start such as +30m is
+            counted from its start.
         """
         texts = [getattr(parsed_args, name, None) for name in ("start", "end")]
         now = self.now()
@@ -114,7 +119,11 @@ class Command(BlazarCommand):
             # An end without a zone is on the day that it is then for the user.
             absent_start = absent_start.astimezone(self.where)
         if texts[0] is not None:
-            start = time_input.parse(texts[0], self.where, now)
+            later = before and arguments.later(texts[0])
+            if before and later:
+                start = time_input.parse(later, self.where, before().start)
+            else:
+                start = time_input.parse(texts[0], self.where, now)
         if texts[1] is not None:
             end = time_input.parse(texts[1], self.where, now, start=start or absent_start)
         return start, end

@@ -9,6 +9,23 @@ from typing import Any, NoReturn
 _ENDPOINT_TYPES = ("public", "internal", "admin")
 
 
+class _StoreOnce(argparse._StoreAction):
+    """Stores a value. A second value is refused, because argparse would silently drop the first."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        assert isinstance(parser, _AdaptedParser)
+        if option_string and self in parser.stored:
+            raise argparse.ArgumentError(self, "it is given twice; give one value at a time")
+        parser.stored.add(self)
+        super().__call__(parser, namespace, values, option_string)
+
+
 class _AdaptedParser(argparse.ArgumentParser):
     """A parser that prints short error messages, and also parses the arguments in ``kept``.
 
@@ -22,6 +39,8 @@ class _AdaptedParser(argparse.ArgumentParser):
     fixed: tuple[str, ...] = ()
     #: Options that another command has, each with that command and what it does.
     elsewhere: Mapping[str, str] = {}
+    #: The options that have got their values.
+    stored: set[argparse.Action]
     #: The arguments of the command line that is being parsed.
     _given: Sequence[str] = ()
 
@@ -43,6 +62,7 @@ class _AdaptedParser(argparse.ArgumentParser):
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         all_args = args if args is None else [*args, *self.kept]
         self._given = all_args or ()
+        self.stored = set()
         return super().parse_known_args(all_args, namespace)
 
 
@@ -52,6 +72,8 @@ def adapt(parser: argparse.ArgumentParser, kept: tuple[str, ...]) -> argparse.Ar
     :param kept: arguments of the command that the CLI has taken for options of its own.
     """
     parser.__class__ = type("Parser", (_AdaptedParser, type(parser)), {"kept": kept})
+    for name in (None, "store"):
+        parser.register("action", name, _StoreOnce)
     return parser
 
 

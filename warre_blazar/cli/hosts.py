@@ -34,7 +34,7 @@ class ListHosts(base.ListCommand):
     minute and at the fullest moment of the coming week (or of the time that --start and --end
     give). The column reservations counts the reservations of this time. Servers without a
     reservation don't count. For hosts that are named, room_taken says who holds room on them now
-    without a reservation.
+    without a reservation, and compute_service whether Nova boots servers there.
     """
 
     noun = "host"
@@ -65,8 +65,8 @@ class ListHosts(base.ListCommand):
             # Who has taken room is looked up for one host at a time.
             asked = [self.v2.hosts.list(start=start, end=end, host=each.id) for each in hosts]
             hosts = [host for found in asked for host in found]
-            names.append("room_taken")
-        if parsed_args.long or any(host.state == "draining" for host in hosts):
+            names += ["compute_service", "room_taken"]
+        if parsed_args.long or any(host.document.get("draining") for host in hosts):
             names += _WHY_COLUMNS
         if parsed_args.long:
             names += _LONG_COLUMNS

@@ -140,7 +140,8 @@ class UpdateWindow(_Windows, base.OneCommand, base.ChangeCommand, base.ShowComma
         parser = super().get_parser(prog_name)
         arguments.add_start(
             parser,
-            "new start of the window (without an end or a length, the length doesn't change)",
+            "new start of the window (without an end or a length, the length doesn't change; +2h "
+            "means two hours later)",
         )
         arguments.add_until(
             parser,
@@ -165,7 +166,7 @@ class UpdateWindow(_Windows, base.OneCommand, base.ChangeCommand, base.ShowComma
         return cliff_parsers.with_elsewhere(parser, others, replace)
 
     def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
-        start, end = self.times(parsed_args)
+        start, end = self.times(parsed_args, before=lambda: self.v2.windows.get(parsed_args.window))
         hours = parsed_args.hours
         values: dict[str, Any] = {
             "note": parsed_args.note,

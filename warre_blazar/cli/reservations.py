@@ -192,7 +192,9 @@ class UpdateReservation(ReservationCommand, base.OneCommand, base.ChangeCommand,
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         arguments.add_start(
-            parser, "new start (without an end or a length, the length doesn't change)"
+            parser,
+            "new start (without an end or a length, the length doesn't change; +2h means two hours "
+            "later than now booked)",
         )
         arguments.add_until(
             parser,
@@ -217,7 +219,7 @@ class UpdateReservation(ReservationCommand, base.OneCommand, base.ChangeCommand,
         return cliff_parsers.with_fixed(parser, ["--flavor"])
 
     def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
-        start, end = self.times(parsed_args)
+        start, end = self.times(parsed_args, before=lambda: self._live(parsed_args.reservation))
         ends_now = (parsed_args.end or "").strip().lower() == "now"
         if parsed_args.longest:
             end = longest_extension.find(self, parsed_args)

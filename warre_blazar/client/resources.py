@@ -215,7 +215,7 @@ class Hosts(Collection):
         :param start: the start of the time that the answer is about. Default: now.
         :param end: the end of this time. Default: a week after the start.
         :param host: the id or the name of the only host to return. Its document also has
-            ``room_taken``: who holds room there without a reservation.
+            ``room_taken``: who holds room there without a reservation, and ``compute_service``.
         """
         query = query_of(start=start, end=end, host=host)
         return [Host.of(d) for d in self._transport.list(self.noun, query)]

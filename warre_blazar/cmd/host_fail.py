@@ -43,7 +43,8 @@ def add_parser(actions: Any) -> None:
     parser.add_argument(
         "--undo",
         action="store_true",
-        help="let the host be used again, if the host monitor isn't enabled; move nothing back",
+        help="let the host be used again, if the host monitor isn't enabled and Nova says that the "
+        "host is up and enabled; move nothing back",
     )
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
@@ -103,9 +104,7 @@ def _tell(command: Any, report: HostReport) -> None:
 
 
 def _undo(command: Any) -> int:
-    host_id = emptying.find_host(command.host)
-    if not command.dry_run:
-        failed_hosts.use_again(command.host)
+    host_id = failed_hosts.use_again(command.host, is_dry_run=command.dry_run)
     if command.json:
         print(json.dumps({"host_id": host_id, "failed": command.dry_run}))
     elif command.dry_run:

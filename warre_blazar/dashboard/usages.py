@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from warre_blazar.client import Usage, UsageReport
-from warre_blazar.dashboard import charts, moments, pages, tables
+from warre_blazar.dashboard import charts, moments, tables
 from warre_blazar.dashboard import forms as fields
 
 #: A day of a report.
@@ -40,9 +40,9 @@ class PeriodForm(fields.BaseForm):
             # The last day is included. The first and the last days of the calendar have no UTC.
             with contextlib.suppress(OverflowError):
                 since, until = (moments.midnight(wanted[name]) for name in ("since", "until"))
-                wanted["span"] = {"since": since, "until": min(until + DAY, pages.now())}
+                wanted["span"] = {"since": since, "until": until + DAY}
             if "span" not in wanted or wanted["span"]["until"] <= wanted["span"]["since"]:
-                self.add_error("until", _("This day is before the first one, or comes later."))
+                self.add_error("until", _("This day is before the first one."))
         return wanted
 
     def span(self) -> dict[str, Any]:

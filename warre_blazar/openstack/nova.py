@@ -31,6 +31,8 @@ cfg.CONF.import_group("nova", "blazar.utils.openstack.nova")
 cfg.CONF.import_group("physical:host", "blazar.plugins.oshosts.host_plugin")
 
 _MICROVERSION = "2.1"
+#: The first microversion in which services say whether they are forced down.
+_SERVICES_MICROVERSION = "2.11"
 #: From 2.25 on, Nova finds out by itself whether a live migration must copy disks. Up to 2.33, it
 #: answers only when it has looked for another host, so that a refusal says why.
 _LIVE_MICROVERSION = "2.25"
@@ -461,6 +463,23 @@ def zones() -> dict[str, str] | None:
     named = [(service.host, service.zone.split(",")) for service in services]
     own = {host: [z for z in zones if not z.startswith(prefix)] for host, zones in named}
     return {host: ",".join(zones) for host, zones in own.items() if zones}
+
+
+def out_of_service() -> dict[str, str]:
+    """The hosts on which Nova boots no server, by the host names of their compute services.
+
+    :returns: why: "forced down", "disabled" or "down".
+    """
+    with _nova(_SERVICES_MICROVERSION) as nova:
+        services = nova.services.list(binary="nova-compute")
+    states = {service.host: _service_state(service) for service in services}
+    return {host: state for host, state in states.items() if state != "up"}
+
+
+def _service_state(service: Any) -> str:
+    if service.forced_down:
+        return "forced down"
+    return "disabled" if service.status == "disabled" else str(service.state)
 
 
 # The functions below search all of Nova for what belongs to reservations.

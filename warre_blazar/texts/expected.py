@@ -143,6 +143,12 @@ FEWER_DAYS = _field("fewer_days", "expected at most {most:number} days after fro
 CATEGORY = _field("category", "expected the category of a flavor that your project may book")
 HOST = _field("host", "expected the name or the id of a host of Blazar's")
 NO_HOST = _field("no_host", "Blazar has no such host: {host}")
+HOST_IN_SERVICE = _field(
+    "host_in_service",
+    "Nova says that the compute service of host {host} is {state}, so no server could boot there; "
+    "first start it, or run: openstack --os-compute-api-version 2.53 compute service set --enable "
+    "--up {service} nova-compute",
+)
 SEVERAL_HOSTS = _field("several_hosts", "there are several of that name; give the id host: {host}")
 HOST_PROPERTIES = _field(
     "host_properties",

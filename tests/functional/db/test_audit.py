@@ -468,6 +468,10 @@ def host_has_failed(scene: Scene) -> None:
         db_api.host_update(host["id"], {"reservable": False})
 
 
+def host_is_disabled_in_nova(scene: Scene) -> None:
+    scene.cloud.nova.services["b"] = {"status": "disabled"}
+
+
 def isolated_host(scene: Scene) -> None:
     """An operator has put all hosts into an aggregate that requires a trait."""
     scene.cloud.nova.aggregates[999] = {
@@ -501,6 +505,7 @@ PERSONAL = {
     host_is_overbooked: {DifferenceKind.HOST_SHRANK, DifferenceKind.HOST_OVERSOLD},
     provider_is_gone: {DifferenceKind.HOST_GONE},
     host_has_failed: {DifferenceKind.HOST_NOT_RESERVABLE},
+    host_is_disabled_in_nova: {DifferenceKind.HOST_OUT_OF_SERVICE},
     isolated_host: {DifferenceKind.HOST_UNLIKE},
     stock_lease_without_its_trust: {DifferenceKind.TRUST_GONE},
 }
@@ -743,7 +748,7 @@ def test_number_of_statements_is_independent_of_rows(database: sa.Engine, scene:
     for number in range(20):
         world.book(world.request(scene.flavor, world.hours(10 + number, 11 + number)))
     assert statements() == few
-    assert few < 29
+    assert few < 30
 
 
 def test_note_is_written_before_an_orphan_is_removed(scene: Scene):

@@ -420,6 +420,27 @@ def test_failed_host_is_healed_at_once(run_fail, cloud: Cloud, pair, running):
     assert db_api.host_get(pair[0])["reservable"]
 
 
+@pytest.mark.parametrize(
+    ("in_nova", "state"),
+    [
+        ({"state": "down", "forced_down": True}, "forced down"),
+        ({"status": "disabled"}, "disabled"),
+        ({"state": "down"}, "down"),
+    ],
+)
+@pytest.mark.parametrize("words", [[], ["--dry-run"]], ids=["undo", "dry-run"])
+def test_failed_host_is_not_used_while_nova_boots_nothing_there(
+    run_fail, cloud: Cloud, pair, in_nova, state, words
+):
+    run_fail("a", "--yes")
+    cloud.nova.services["a"] = in_nova
+    status, out, err = run_fail("a", "--undo", *words)
+    assert (status, out) == (host_drain.FAILED, "")
+    assert f"Nova says that the compute service of host a is {state}" in err
+    assert "compute service set --enable --up a nova-compute" in err
+    assert not db_api.host_get(pair[0])["reservable"]
+
+
 def test_reservation_without_room_elsewhere_is_flagged(run_fail, pair, flavor, running):
     world.add_stock([pair[1]], hours(0, 9), "physical:host")
     status, out, _ = run_fail("a", "--yes", "--json")

@@ -120,6 +120,34 @@ def test_who_has_taken_room_of_a_host(site: Site, admin: Person):
     assert len(audited()) == len(taken)
 
 
+@pytest.mark.parametrize("column", ["reservable", "abandoned"])
+def test_failed_host_shows_the_servers_that_are_left(site: Site, admin: Person, column: str):
+    offer(site)
+    nova = site.cloud.nova
+    left = nova.boot(nova.make_flavor("moved", {}), "beta", host="host-1")
+    with session.writer() as db:
+        if column == "reservable":
+            db.execute(sa.update(compute_hosts).values(reservable=False))
+        else:
+            generations.outdate_host(db, listed(admin)[0]["id"], abandoned=True)
+    (host,) = listed(admin, "?host=host-1")
+    assert [each["server_id"] for each in host["room_taken"]] == [left]
+    # An audit says what keeps a host that works from being booked.
+    assert len(audited()) == (1 if column == "abandoned" else 0)
+
+
+def test_host_on_which_nova_boots_nothing(site: Site, admin: Person):
+    def shown() -> str | None:
+        (host,) = listed(admin, "?host=host-1")
+        return host["compute_service"]
+
+    assert shown() == "up"
+    site.cloud.nova.services["host-1"] = {"state": "down", "forced_down": True}
+    assert shown() == "forced down"
+    site.cloud.nova.fail(status=503)
+    assert shown() is None
+
+
 def audited() -> list[Difference]:
     found = looking.look(NOW, lambda _: 0.0, looking.StockTypes(lambda _: 0.0, True)).differences
     return [each for each in found if each.kind is DifferenceKind.ROOM_TAKEN]

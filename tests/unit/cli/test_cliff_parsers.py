@@ -12,6 +12,7 @@ from warre_blazar.cli import (
     cliff_parsers,
     flavor_access,
     flavors,
+    limits,
     maintenance_windows,
     offers,
     quotas,
@@ -74,6 +75,24 @@ def test_other_spelling_of_a_required_option_is_named(capsys: pytest.CaptureFixt
     with pytest.raises(SystemExit):
         parser.parse_args(["gpu", "--vcpu", "4", "--memory", "2G"])
     assert "are required: --slots" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("command", "words", "option"),
+    [
+        (limits.ShowLimits, ["--project", "alpha", "--project", "beta"], "--project"),
+        (booking.CreateReservation, ["f", "--start", "now", "--from=now"], "--start"),
+    ],
+)
+def test_option_that_is_given_twice_is_refused(
+    capsys: pytest.CaptureFixture[str], command: type[base.Command], words: list[str], option: str
+) -> None:
+    parser = command(SimpleNamespace(client_manager=None), None).get_parser("it")
+    for _ in range(2):  # A parser can be used again.
+        with pytest.raises(SystemExit):
+            parser.parse_args(words)
+        said = capsys.readouterr().err
+        assert option in said and ": it is given twice; give one value at a time\n" in said
 
 
 @pytest.mark.parametrize(

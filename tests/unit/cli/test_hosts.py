@@ -73,6 +73,17 @@ def test_drained_host_shows_who_and_why(api: Api, run_json: Callable[..., Any]) 
     assert api.seen[0].query == week
 
 
+def test_drain_of_a_host_that_still_has_servers_is_shown(api: Api, run_json: Any) -> None:
+    left = {**DRAINED, "state": "abandoned", "room_taken": [], "compute_service": "disabled"}
+    api.answers["GET /v2/hosts"] = [listing(left), listing(left)]
+    (row,) = run_json(hosts.ListHosts, "b")
+    assert (row["state"], row["reason"], row["compute_service"]) == (
+        "abandoned",
+        "fans",
+        "disabled",
+    )
+
+
 _TAKEN = {
     "text": "2 VCPU of host a is taken by server s (vm, ACTIVE, project p, Nova flavor m1) on a",
     "needs": "a person",

@@ -1,5 +1,6 @@
 """Commands on access, maintenance windows and limits."""
 
+import datetime
 from collections.abc import Callable
 from typing import Any
 
@@ -187,6 +188,16 @@ def test_note_names_a_window(api: Api, run: Run, run_json: Callable[..., Any]) -
     )
     (body,) = [r.body for r in api.seen if r.method == "PATCH"]
     assert body == {"end": "2026-12-22T00:00:00+00:00", "note": "x", "flavor_ids": [FLAVOR.id]}
+
+
+def test_start_of_a_window_with_a_plus_counts_from_its_start(api: Api, run: Run) -> None:
+    path = f"/v2/maintenancewindows/{WINDOW['id']}"
+    api.answers |= {f"GET {path}": Answer(200, WINDOW), f"PATCH {path}": Answer(200, WINDOW)}
+    run(maintenance_windows.UpdateWindow, WINDOW["id"], "--start", "+1h")
+    hour = datetime.timedelta(hours=1)
+    moments = {name: datetime.datetime.fromisoformat(WINDOW[name]) for name in ("start", "end")}
+    sent = {n: datetime.datetime.fromisoformat(text) for n, text in api.seen[-1].body.items()}
+    assert sent == {name: moment + hour for name, moment in moments.items()}
 
 
 def test_hosts_of_a_window_may_stand_in_one_option(api: Api, run: Run) -> None:

@@ -1396,6 +1396,35 @@ def test_plus_counts_from_the_present_end_or_from_the_start(
     assert booked["end"] == "2026-12-01T11:00:00+00:00"
 
 
+@pytest.mark.parametrize(
+    ("given", "start"),
+    [
+        ("+30m", "2026-12-01T09:30:00+00:00"),
+        ("+1 hour", "2026-12-01T10:00:00+00:00"),
+        ("+1d12h", "2026-12-02T21:00:00+00:00"),
+        # Clocks are changed on the way, and the time of day stays.
+        ("+17w", "2027-03-30T08:00:00+00:00"),
+    ],
+)
+def test_start_with_a_plus_counts_from_the_present_start(
+    api: Api, run: Run, monkeypatch: pytest.MonkeyPatch, given: str, start: str
+) -> None:
+    monkeypatch.setenv("TZ", "Europe/Berlin")
+    path = f"/v2/reservations/{RESERVATION.id}"
+    api.answers |= {
+        f"GET {path}": Answer(200, reservation()),
+        f"PATCH {path}": Answer(200, reservation()),
+    }
+    run(reservations.UpdateReservation, RESERVATION.id, "--start", given)
+    moments = [
+        datetime.datetime.fromisoformat(api.seen[-1].body[name]) for name in ("start", "end")
+    ]
+    begins = datetime.datetime.fromisoformat(start)
+    assert moments == [begins, begins + datetime.timedelta(hours=2)]
+    with pytest.raises(BlazarClientException, match="2 moons' isn't a length; write 3d, 12h"):
+        run(reservations.UpdateReservation, RESERVATION.id, "--start", "+2 moons")
+
+
 @pytest.mark.parametrize("given", [["--days", "+1"], ["--length", "+1d"], ["--end", "+1d"]])
 def test_more_days_are_counted_from_the_present_end(
     api: Api, run: Run, monkeypatch: pytest.MonkeyPatch, given: list[str]

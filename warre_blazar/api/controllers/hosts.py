@@ -35,4 +35,5 @@ class HostsController(base.Controller):
         if ref is not None:
             for document, each in zip(documents, found[offset:end], strict=True):
                 document["room_taken"] = views.room_taken(each.taken(now))
+                document["compute_service"] = each.compute_service()
         return base.listing(documents, len(found), limit, offset)

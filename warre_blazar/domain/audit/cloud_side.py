@@ -94,6 +94,17 @@ def misplaced_hosts(
             yield Difference(DifferenceKind.HOST_OUTSIDE_FREEPOOL, host.name, text, host)
 
 
+def hosts_out_of_service(
+    hosts: Iterable[KnownHost], nova: NovaFacts | None
+) -> Iterator[Difference]:
+    """Find hosts that can be booked, although Nova boots no server on them."""
+    states = nova.out_of_service if nova else {}
+    for host in hosts:
+        if state := states.get(host.service_name):
+            text = f"The compute service of host {host.name} is {state} in Nova"
+            yield Difference(DifferenceKind.HOST_OUT_OF_SERVICE, host.name, text)
+
+
 #: By the step that mends a difference, the kind of the difference.
 _KINDS = {kind.value.step: kind for kind in DifferenceKind if kind.value.step}
 #: The steps of which a reservation may need several, each about another part.

@@ -188,6 +188,12 @@ class DifferenceKind(enum.Enum):
         "The host is put into the freepool. If it was gone, it can be booked again.",
         Needs.FIX,
     )
+    HOST_OUT_OF_SERVICE = DifferenceRule(
+        "A host can be booked, but its compute service is disabled, forced down or down in Nova, "
+        "so no server boots there.",
+        "Enable or start the compute service, or run warre-blazar-manage host fail HOST.",
+        Needs.PERSON,
+    )
     HOST_NOT_RESERVABLE = DifferenceRule(
         "A reservation is on a host that has failed or was taken out of use.",
         "Make the host reservable again, or move the reservation.",
@@ -200,7 +206,7 @@ class DifferenceKind(enum.Enum):
         Needs.PERSON,
     )
     ROOM_TAKEN = DifferenceRule(
-        "Somebody holds room on a reservable host without a reservation that is there now. Servers "
+        "Somebody holds room on a host that works without a reservation that is there now. Servers "
         "of reservations may get 'No valid host' there.",
         "Move or delete the server, or delete what Placement holds for a server that is gone. With "
         "--fix, a finished resize or cold migration is confirmed, which frees what the server had "

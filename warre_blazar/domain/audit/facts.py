@@ -118,6 +118,8 @@ class NovaFacts:
     #: The hosts that are kept for bookings, by the host names of their compute services. None:
     #: Nova has no freepool.
     kept: frozenset[str] | None = None
+    #: Why Nova boots no server on hosts, by the host names of their compute services.
+    out_of_service: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True)

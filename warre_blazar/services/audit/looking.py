@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 from warre_blazar import times, warre_import
 from warre_blazar.db import audit, maintenance, session
 from warre_blazar.db.booking import promises
-from warre_blazar.db.hosts import reservable_hosts
+from warre_blazar.db.hosts import host_marks, reservable_hosts
 from warre_blazar.db.messages import deliveries
 from warre_blazar.db.running import leases as lease_rows
 from warre_blazar.domain.audit import cloud_side, overselling, table_side, taken_room
@@ -87,6 +87,7 @@ def look(now: datetime.datetime, patience: _Patience, neighbors: StockTypes) -> 
     with session.reader() as db:
         both = [reservable_hosts.empty(db, closed=is_closed) for is_closed in (False, True)]
         services = reservable_hosts.services(db)
+        abandoned = {host.id: host.name for host in host_marks.abandoned(db)}
     hosts, closed = (list(map(KnownHost.of, read)) for read in both)
     away: dict[str, str] = {}
     with futures.ThreadPoolExecutor(3) as pool:
@@ -97,7 +98,7 @@ def look(now: datetime.datetime, patience: _Patience, neighbors: StockTypes) -> 
         _result(nova_answer, away), _result(placement_answer, away), _result(keystone_answer, away)
     )
     held = _held(answers, services, away)
-    bookable = {host.id: host.hypervisor for host in hosts}
+    working = {host.id: host.hypervisor for host in hosts} | abandoned
     with session.reader() as db:
         read_leases = lease_rows.read(db, lease_rows.unsettled(db, now))
         leases = [_seen(lease, now, patience) for lease in read_leases]
@@ -121,8 +122,9 @@ def look(now: datetime.datetime, patience: _Patience, neighbors: StockTypes) -> 
             *table_side.lost_notices(deliveries.given_up(db)),
             *_oversold(db, now, hosts, answers.placement),
             *_misplaced([*hosts, *closed], answers),
+            *cloud_side.hosts_out_of_service(hosts, answers.nova),
             *_in_the_cloud(db, now, bookings, left_alone, answers, held),
-            *taken_room.compare(held, room_taken.entitled(db, now, bookable), left_alone),
+            *taken_room.compare(held, room_taken.entitled(db, now, working), left_alone),
         ]
     return Sight(found, away)
 
@@ -148,6 +150,7 @@ def read_nova() -> NovaFacts:
         tuple(a for a in aggregates if backing_names.of_aggregate(a.name, a.metadata)),
         nova.servers(),
         freepool.hosts(aggregates),
+        nova.out_of_service(),
     )
 
 

@@ -200,7 +200,8 @@ class Mender:
         """Free the room that somebody has taken, if only a move or a preemptible server has it."""
         seen: Holder = difference.details
         with session.reader() as db:
-            hosts = {h.id: h.name for h in reservable_hosts.empty(db) if h.name == seen.host}
+            every = reservable_hosts.empty(db, closed=None)
+        hosts = {host.id: host.name for host in every if host.name == seen.host}
         taken = [each for found in room_taken.look(hosts, self.now()).values() for each in found]
         holder = next((each.details for each in taken if each.key == difference.key), None)
         if holder is None:

@@ -16,6 +16,7 @@ from warre_blazar.domain.hosts.bookable_host import BookableHost, ClassUse
 from warre_blazar.domain.hosts.host_marks import HostState, Marks, OnHost
 from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import exceptions
+from warre_blazar.openstack import nova
 from warre_blazar.services.hosts import new_hosts, room_taken
 
 LOG = logging.getLogger(__name__)
@@ -39,14 +40,25 @@ class HostStatus:
     def taken(self, now: datetime.datetime) -> list[Difference] | None:
         """Who holds room of the host without a reservation that is there now, as an audit says.
 
-        None: Nova or Placement can't be asked. Of a host that can't be booked, nobody takes room.
+        None: Nova or Placement can't be asked. Of a host that has left Nova, nobody takes room.
         """
-        if self.state is not HostState.BOOKABLE:
+        if self.state is HostState.GONE:
             return []
         try:
             return room_taken.look({self.host.id: self.host.name}, now)[self.host.id]
         except exceptions.WarreError as error:
             LOG.warning("Who has taken room of host %s isn't known: %s", self.host.name, error)
+            return None
+
+    def compute_service(self) -> str | None:
+        """The state of the host's compute service in Nova: "up", or why no server boots there.
+
+        None: Nova can't be asked.
+        """
+        try:
+            return nova.out_of_service().get(str(self.host.properties["service_name"]), "up")
+        except exceptions.WarreError as error:
+            LOG.warning("The compute service of host %s isn't known: %s", self.host.name, error)
             return None
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection
 
 from oslo_log import log as logging
 
+from warre_blazar import texts
 from warre_blazar.db import foreseeing, session
 from warre_blazar.db.hosts import host_marks
 from warre_blazar.db.moves import failed_hosts
@@ -19,7 +20,7 @@ from warre_blazar.domain.hosts.host_marks import Abandoned
 from warre_blazar.domain.records.changes import MoveReason
 from warre_blazar.domain.running import backing_names
 from warre_blazar.errors import exceptions
-from warre_blazar.openstack import placement
+from warre_blazar.openstack import nova, placement
 from warre_blazar.services.hosts import new_hosts
 from warre_blazar.services.moves import emptying
 from warre_blazar.services.moves.emptying import Emptied, Leaving
@@ -106,15 +107,22 @@ def _failed(
     return emptying.empty(host_id, leaving, conditions, now)
 
 
-def use_again(host: str) -> str:
+def use_again(host: str, *, is_dry_run: bool = False) -> str:
     """Let a host be used again that ``fail`` or Blazar's monitor has taken out of use.
 
     :param host: the host's id or hypervisor hostname.
+    :param is_dry_run: whether to check everything, but change nothing.
     :returns: the host's id.
-    :raises InvalidField: there is no such host, or there are several.
+    :raises InvalidField: there is no such host, there are several, or Nova boots no server on it.
     """
     host_id = emptying.find_host(host)
-    session.change(failed_hosts.set_reservable, host_id, True)
+    with session.reader() as db:
+        service = host_marks.service_name(db, host_id)
+    if state := nova.out_of_service().get(service):
+        entry = texts.expected.HOST_IN_SERVICE(host=host, service=service, state=state)
+        raise exceptions.InvalidField("host", entry)
+    if not is_dry_run:
+        session.change(failed_hosts.set_reservable, host_id, True)
     return host_id
 
 
