@@ -239,8 +239,8 @@ START_LEAD = 10 * SECOND
 #: :longer: The last moment for an extension is earlier.
 #: :shorter: The end may be late.
 END_LEAD = 2 * SECOND
-#: A change or a deletion waits this long for a manager that is starting or ending the lease.
-#: :longer: Users wait longer for the refusal if the start or end takes long.
+#: A change or a deletion waits this long for a manager that works on the lease.
+#: :longer: Users wait longer for the refusal if a start, end or other change takes long.
 #: :shorter: More changes just before a start are refused, and have to be repeated.
 FREE_WITHIN = 2 * START_LEAD / SECOND
 #: The pause after the first failed attempt at a start, an end or a snapshot. It doubles with each

@@ -114,14 +114,14 @@ def ours() -> sa.ColumnElement[bool]:
     )
 
 
-def is_executed(db: Session, lease_id: str) -> bool:
-    """Whether somebody is starting, ending or deleting a lease.
+def is_busy(db: Session, lease_id: str) -> bool:
+    """Whether somebody is starting, changing, ending or deleting a lease.
 
-    This is so if the lease's status says that it is being started or ended, or if a living manager
-    has the lease claim.
+    This is so if the lease's status says that it is being started, changed or ended, or if a living
+    manager has the lease claim.
     """
     status = db.scalar(sa.select(leases.c.status).where(leases.c.id == lease_id))
-    during = (DURING[START], DURING[END])
+    during = (DURING[START], lease_states.UPDATING, DURING[END])
     return status in during or executions.is_claimed(db, lease_id)
 
 

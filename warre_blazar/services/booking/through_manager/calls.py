@@ -128,7 +128,9 @@ def answered(
 def _called(
     call: Callable[..., None], caller: Caller, reservation: Reservation, *args: Any
 ) -> None:
-    """Call the manager, and call it again if it refuses because the lease is starting or ending.
+    """Call the manager, and call it again if it refuses because others work on the lease.
+
+    The other work may be the same request, which an API has sent that was stopped since.
 
     :raises ReservationNotFound: the lease has been deleted meanwhile.
     """
@@ -141,7 +143,7 @@ def _called(
         except exceptions.Refused as error:
             if error.code != exceptions.InvalidState.code or was_free:
                 raise
-            # If the lease is free now, the manager may have refused because of a start that has
+            # If the lease is free now, the manager may have refused because of work that has
             # finished since. So the manager is called once more.
             was_free = _is_free(lease_id)
             left = deadline - timer.now()
@@ -152,9 +154,9 @@ def _called(
 
 
 def _is_free(lease_id: str) -> bool:
-    """Whether no manager is starting, ending or deleting the lease at this moment."""
+    """Whether no manager works on the lease at this moment."""
     with session.reader() as db:
-        return not leases.is_executed(db, lease_id)
+        return not leases.is_busy(db, lease_id)
 
 
 def settle(reservation: Reservation, error: exceptions.WarreError) -> str | None:
