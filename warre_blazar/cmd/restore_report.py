@@ -78,10 +78,10 @@ def run(arguments: Any) -> int:
         sight = restore.look(now)
         print("\n".join(_lines(sight, choice)))
         if not arguments.accept:
-            if sight.is_older:
+            if sight.may_be_older:
                 print(_offer(sight))
             return _HELD if sight.is_older else _NOT_HELD
-        if not sight.is_older:
+        if not sight.may_be_older:
             return setup_errors.fail(_BLIND, "managers aren't held, so there is nothing to accept")
         if choice.until is None and sight.needs_until(end_overdue=choice.end_overdue):
             return setup_errors.fail(
@@ -112,7 +112,10 @@ def _standing(sight: RestoreSight) -> Iterator[str]:
     else:
         yield "The database isn't older than Placement, so managers aren't held"
         if not sight.has_placement_a_mark:
-            yield "But Placement has no mark, so nobody knows whether the database was restored"
+            yield (
+                "But Placement has no mark, so nobody knows whether the database was restored. "
+                "If it was, don't start managers before you have accepted what follows"
+            )
 
 
 def _lines(sight: RestoreSight, choice: RestoreChoice) -> Iterator[str]:

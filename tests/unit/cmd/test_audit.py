@@ -244,6 +244,17 @@ def test_restored_database_is_held_until_it_is_accepted(
     assert run("--after-restore", "--accept") == audit_command.BLIND
 
 
+def test_database_is_accepted_if_placement_has_no_mark(
+    run: Run, capsys: pytest.CaptureFixture[str]
+):
+    """Somebody has removed it, or the tables were downgraded. No manager is at work."""
+    assert run("--after-restore") == 0
+    said = capsys.readouterr().out
+    assert "nobody knows whether the database was restored" in said
+    assert "--after-restore --accept" in said
+    assert run("--after-restore", "--accept") == 0
+
+
 def test_nothing_is_mended_while_nobody_knows_whether_the_database_was_restored(
     run: Run, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):

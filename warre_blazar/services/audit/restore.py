@@ -52,6 +52,14 @@ class RestoreSight:
         """Whether the database is older than Placement."""
         return self.mark.is_older
 
+    @property
+    def may_be_older(self) -> bool:
+        """Whether the database is older than Placement, or nobody knows.
+
+        Managers give Placement a mark within a minute. So if it has none, none is at work.
+        """
+        return self.is_older or not self.has_placement_a_mark
+
     def needs_until(self, *, end_overdue: bool) -> bool:
         """Whether some reservation gets an end that only the operator can say."""
         is_prolonged = bool(self.found.overdue) and not end_overdue
