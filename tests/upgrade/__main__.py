@@ -135,10 +135,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="upgrade", description=__doc__)
     parser.add_argument("environment", type=pathlib.Path, help="that of the version before")
     parser.add_argument("--seed", type=int, default=1, help="of what users do (1)")
+    parser.add_argument("--threads", type=int, help="of each process of its API")
     chosen = parser.parse_args()
     began = time.monotonic()
     home = pathlib.Path(os.environ["WARRE_DEVCLOUD_HOME"])
-    passed = run(home, Version("old", chosen.environment), chosen.seed)
+    passed = run(home, Version("old", chosen.environment, chosen.threads), chosen.seed)
     print(f"{time.monotonic() - began:.0f} s in all")
     return 0 if passed else 1
 

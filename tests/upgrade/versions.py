@@ -25,6 +25,8 @@ class Version:
 
     name: str
     venv: Path
+    #: The threads of each process of its API. None: as many as the cloud's settings say.
+    threads: int | None = None
 
     @property
     def programs(self) -> Path:
@@ -129,6 +131,9 @@ class Site:
     def _of(self, name: str, version: Version) -> Service:
         service, usual = self._service(name), str(self._layout.venv)
         words = tuple(word.replace(usual, str(version.venv)) for word in service.command)
+        if version.threads is not None:
+            threads = f"--threads={version.threads}"
+            words = tuple(threads if word.startswith("--threads=") else word for word in words)
         return dataclasses.replace(service, command=words)
 
     @contextlib.contextmanager

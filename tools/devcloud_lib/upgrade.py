@@ -1,4 +1,8 @@
-"""Upgrades a dev cloud of its own from the version before this one, and prints what came of it."""
+"""Upgrades a dev cloud of its own, and prints what came of it.
+
+What is there before is the version before this one, or this version with the oldest supported
+Blazar.
+"""
 
 import os
 import shutil
@@ -24,27 +28,47 @@ _OPTIONS = (
 _PACKAGES = ("pymysql", "python-blazarclient", "python-openstackclient", "pyuwsgi")
 
 
-def run(home: Path, exported: Callable[..., dict[str, str]], program: Callable[..., bool]) -> bool:
+def run(
+    home: Path,
+    exported: Callable[..., dict[str, str]],
+    program: Callable[..., bool],
+    *,
+    of_blazar: bool = False,
+) -> bool:
     """Start a new cloud, upgrade it, and stop it. Return whether nothing was wrong.
 
     :param home: the directory of the cloud.
     :param exported: returns the environment that a tool's ``env`` prints.
     :param program: runs a program with an environment.
+    :param of_blazar: whether Blazar is upgraded, and not this package.
     """
-    before = _install(home, _commit(), package_sets.NEWEST)
+    release = package_sets.SETS["2026.1"] if of_blazar else package_sets.NEWEST
+    before = _install(home, _head() if of_blazar else _commit(), release)
+    # Blazar with eventlet serves requests in one thread of a process only.
+    threads = ("--threads", "1") if release.eventlet else ()
     side_cloud.wipe(home)
     with side_cloud.running(home, *_OPTIONS):
         cloud = exported(str(side_cloud.TOOL), "env", "--home", str(home))
-        words = ("-W", "ignore", "-m", "tests.upgrade", str(before))
+        words = ("-W", "ignore", "-m", "tests.upgrade", str(before), *threads)
         python = str(home / "venv" / "bin" / "python")
         return program(python, *words, env={**cloud, "PATH": os.environ["PATH"]})
 
 
 def _commit() -> str:
     """The commit of the newest release tag before this commit, or else _BEFORE."""
-    words = ["git", "describe", "--tags", "--abbrev=0", "--match", "[0-9]*", "HEAD~1"]
-    done = subprocess.run(words, cwd=REPOSITORY, capture_output=True, text=True, check=False)
-    return done.stdout.strip() or _BEFORE
+    return _git("describe", "--tags", "--abbrev=0", "--match", "[0-9]*", "HEAD~1") or _BEFORE
+
+
+def _head() -> str:
+    return _git("rev-parse", "HEAD")
+
+
+def _git(*words: str) -> str:
+    """What git prints, or an empty text if it fails."""
+    done = subprocess.run(
+        ["git", *words], cwd=REPOSITORY, capture_output=True, text=True, check=False
+    )
+    return done.stdout.strip()
 
 
 def _install(home: Path, commit: str, release: PackageSet) -> Path:
