@@ -25,6 +25,7 @@ from warre_blazar.cli import (
     error_advice,
     failure_codes,
     keystone_names,
+    other_words,
     time_display,
     time_input,
     time_zones,
@@ -164,7 +165,10 @@ class Command(BlazarCommand):
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         self._program = prog_name
         parser = cliff_parsers.adapt(
-            super().get_parser(prog_name), cliff_parsers.kept_end(self.app_args)
+            super().get_parser(prog_name),
+            cliff_parsers.kept_end(self.app_args),
+            other_words.of(type(self).__name__),
+            command_names.Fields(self.app),
         )
         if self.zoned:
             arguments.add_timezone(parser)
@@ -254,6 +258,9 @@ class Command(BlazarCommand):
             whose = f"Project {project}" if project else "Your project"
             grant = f"{self.name('flavor-access-grant')} {ref} {project or 'PROJECT'}"
             return f"{whose} has no access to the flavor {ref!r}. {grant} gives it"
+        if "," in ref:
+            one = f"Give one at a time, such as {ref.partition(',')[0]}"
+            return f"There is no flavor {ref!r} that you may see. {one}"
         similar = lookup.similar(ref, names)
         hint = f"Did you mean {', '.join(similar)}?" if similar else ""
         hint = hint or f"See {self.name('flavor-list')} for all"

@@ -26,6 +26,9 @@ _LISTS = {
     "shares": "reservation-share-list",
 }
 
+#: The kinds of objects of which operators can list those of all projects.
+_OF_PROJECTS = ("series", "wait")
+
 #: The options for what only operators may ask the API for, by the reason of the refusal.
 _OPTIONS = {
     "other_flavors": {"all_projects": "--all"},
@@ -67,6 +70,19 @@ def both_values(error: errors.ClientError, where: datetime.tzinfo, show: str) ->
     return "\n".join([f"{error}:", *lines, f"{show} shows all present values"])
 
 
+def _where_ids_are(error: errors.NoSuchName, app: object) -> str:
+    """What follows the error for a name that nothing has: the commands that list the ids."""
+    if error.kind == "reservation":
+        listing = Fields(app)["reservation-list"]
+        everywhere = f"{listing} --name {shlex.quote(error.ref)} --all-projects"
+        return f". To list the IDs: {listing}; for operators: {everywhere}"
+    if error.kind not in _OF_PROJECTS:
+        return ""
+    end = "" if str(error).endswith("?") else "."
+    listing = Fields(app)[f"reservation-{error.kind}-list"]
+    return f"{end} To list the IDs: {listing}; for operators also with --all-projects"
+
+
 def _with_options(said: str, error: errors.ApiError) -> str:
     """Return a refusal that names options in place of the API's parameters."""
     for name, option in _OPTIONS.get(error.detail.get("reason", ""), {}).items():
@@ -91,9 +107,8 @@ def text(error: errors.ClientError, app: object, project: str | None = None) -> 
         if not error.has_arrived or error.noun not in _LISTS:
             return message
         return f"{message}: {Fields(app)[_LISTS[error.noun]]}"
-    if isinstance(error, errors.NoSuchReservation):
-        listing = f"{Fields(app)['reservation-list']} --name {shlex.quote(error.ref)}"
-        return f"{message}. To list the IDs: {listing}, for operators also with --all-projects"
+    if isinstance(error, errors.NoSuchName):
+        return message + _where_ids_are(error, app)
     if isinstance(error, errors.NotFound) and error.detail.get("reason") == "deleted":
         which = error.ids[0] if isinstance(error, errors.Over) else error.detail["reservation"]
         return f"{message}. {Fields(app)['reservation-show']} {which} shows what is kept of it"

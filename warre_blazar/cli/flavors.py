@@ -197,9 +197,7 @@ class CreateFlavor(_Flavors, base.ChangeCommand, base.ShowCommand):
             "instead",
         )
         flavor_fields.add_all(parser)
-        grant = f"{self.name('flavor-access-grant')} FLAVOR PROJECT"
-        let = f"{grant} lets a project book a private flavor"
-        return cliff_parsers.with_elsewhere(parser, ["--project"], let)
+        return parser
 
     def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
         values = flavor_fields.confirmed_values(self, parsed_args)

@@ -8,7 +8,6 @@ from typing import Any
 from warre_blazar.cli import (
     arguments,
     base,
-    cliff_parsers,
     listing,
     time_display,
     window_conflicts,
@@ -28,7 +27,11 @@ class _Windows(base.Command):
     def advice(self, error: errors.ClientError, parsed_args: argparse.Namespace) -> str:
         if isinstance(error, errors.ApiError) and error.code == "window_conflict":
             return self._conflict(error)
-        return super().advice(error, parsed_args)
+        advice = super().advice(error, parsed_args)
+        ref = error.detail.get("flavor") if isinstance(error, errors.NotFound) else None
+        if ref and getattr(parsed_args, "hosts", None):
+            return f"{advice}. If it is a host: --host {','.join([*parsed_args.hosts, ref])}"
+        return advice
 
     def _conflict(self, error: errors.ApiError) -> str:
         """Return a text with the reservations because of which the API refused a window."""
@@ -161,9 +164,7 @@ class UpdateWindow(_Windows, base.OneCommand, base.ChangeCommand, base.ShowComma
             parser, "ID or hypervisor hostname of a host (repeatable); replaces the present hosts"
         )
         _add_bookings(parser)
-        others = [f"--{verb}-{noun}" for verb in ("add", "remove") for noun in ("host", "flavor")]
-        replace = "--host and --flavor replace the present ones, so give all that it shall close"
-        return cliff_parsers.with_elsewhere(parser, others, replace)
+        return parser
 
     def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
         start, end = self.times(parsed_args, before=lambda: self.v2.windows.get(parsed_args.window))

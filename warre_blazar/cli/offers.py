@@ -9,7 +9,6 @@ from warre_blazar import texts
 from warre_blazar.cli import (
     arguments,
     base,
-    cliff_parsers,
     flavor_choice,
     time_display,
     wording,
@@ -118,8 +117,7 @@ class ListAvailability(_ListOfFlavors):
         arguments.add_count(parser, "only flavors of which so many are ever free")
         flavor_choice.add_named(parser)
         flavor_choice.add_properties(parser)
-        offers = f"{self.name('reservation-offers')} finds times of a length"
-        return cliff_parsers.with_elsewhere(parser, ("--hours", "--length", "--days"), offers)
+        return parser
 
     def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
         start, end = self.times(parsed_args, self.now())

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from warre_blazar.cli import (
-    cliff_parsers,
     listing,
     project_names,
     user_names,
@@ -93,10 +92,6 @@ class ListReservations(listing.ListObjects):
             action="store_true",
         ),
     )
-
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        shown = f"{self.name('reservation-series-show')} lists those of a series"
-        return cliff_parsers.with_elsewhere(super().get_parser(prog_name), ["--series"], shown)
 
     def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
         reservations = self._listed(parsed_args)

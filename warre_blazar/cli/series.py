@@ -153,11 +153,7 @@ class ListSeries(_AllSeries, listing.ListObjects):
         *(name for name in declaration.columns(Series, long=True) if name not in owners.COLUMNS),
         *owners.COLUMNS,
     )
-    filters = (
-        listing.option(
-            "--all-projects", "list the series of all projects (admin)", action="store_true"
-        ),
-    )
+    filters = (listing.projects("list the series"),)
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)

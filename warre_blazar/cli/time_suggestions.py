@@ -137,6 +137,10 @@ def _days(text: str, today: datetime.date) -> tuple[list[str], str]:
         # Without a day, it may begin on any day. Most people's weeks begin on Monday.
         monday = today + datetime.timedelta(days=7 - today.weekday())
         text = text.replace("next week", str(monday))
+    for word, months in (("last month", -1), ("this month", 0), ("next month", 1)):
+        if text.startswith(word):
+            year, month = divmod(12 * today.year + today.month - 1 + months, 12)
+            text = text.replace(word, f"{year}-{month + 1:02}-01")
     found = [*_DAY.finditer(text)]
     if not found and (match := _DIGITS.search(text)):
         dates = _dates_of_digits(match[0])

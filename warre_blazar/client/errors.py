@@ -122,17 +122,31 @@ class DeletedBefore(NotFound):
         super().__init__(str(error), error.status, error.code, error.detail)
 
 
-class NoSuchReservation(NotFound):
+class NoSuchName(NotFound):
+    """None of the project's objects has this name, and no object an id that starts with it.
+
+    :ivar kind: what one of the objects is called.
+    :ivar ref: the name.
+    """
+
+    def __init__(self, kind: str, ref: str, text: str) -> None:
+        super().__init__(text, 404)
+        self.kind, self.ref = kind, ref
+
+
+class NoSuchReservation(NoSuchName):
     """None of the project's live reservations has this name, and no reservation has this id."""
 
-    def __init__(self, ref: str) -> None:
-        super().__init__(
-            f"There is no reservation {ref!r}. A name is looked up among the reservations of your "
-            "own project that aren't COMPLETE; others are found by their IDs, "
-            "or by at least four characters of the start of an ID",
-            404,
+    def __init__(self, ref: str, hint: str = "") -> None:
+        """
+        :param hint: a question that names similar ones.
+        """
+        text = (
+            f"There is no reservation {ref!r}{hint}. A name is looked up among the reservations of "
+            "your own project that aren't COMPLETE; others are found by their IDs, "
+            "or by at least four characters of the start of an ID"
         )
-        self.ref = ref
+        super().__init__("reservation", ref, text)
 
 
 class Over(NotFound):

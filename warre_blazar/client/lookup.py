@@ -90,7 +90,9 @@ def reservation(reservations: Any, ref: str, *, past: bool = False) -> str:
             over.sort(key=_end, reverse=True)
             raise over_error(reservations, ref, over)
     if not matches:
-        raise errors.NoSuchReservation(ref)
+        nearest = similar(ref, filter(None, (r.name for r in live)))
+        hint = f" (did you mean {' or '.join(map(repr, nearest))}?)" if nearest else ""
+        raise errors.NoSuchReservation(ref, hint)
     return _sole_id("reservation", ref, [r.id for r in matches], matches)
 
 
@@ -100,17 +102,15 @@ def _past(own: Sequence[Reservation], ref: str) -> Sequence[Reservation]:
     return [r for r in over if r.name == ref] or [r for r in over if r.flavor.name == ref]
 
 
-def _started_elsewhere(
-    reservations: Any, ref: str, *, deleted: bool = False
-) -> Sequence[Reservation]:
-    """The reservations of all projects whose ids start with ``ref``, if the user may list them.
+def _started_elsewhere(collection: Any, ref: str, **filters: bool) -> Sequence[Any]:
+    """The objects of all projects whose ids start with ``ref``, if the user may list them.
 
-    :param deleted: whether to look among deleted reservations.
+    :param filters: further filters of the list.
     """
     if not _ID_PREFIX.fullmatch(ref):
         return []
     try:
-        everywhere = reservations.list(all_projects=True, deleted=deleted)
+        everywhere = collection.list(all_projects=True, **filters)
     except errors.ApiError as error:
         if error.code != "forbidden":
             raise
@@ -182,7 +182,8 @@ def series(all_series: Any, ref: str, *, past: bool = False) -> str:
     """Return the id of a series.
 
     :param ref: the id, the start of the id, or the name. The name works only if exactly one of
-        the project's series has it, not counting those that were ended.
+        the project's series has it, not counting those that were ended. The start of an id also
+        finds series of other projects if the user may list them.
     :param past: whether a name may mean a series that was ended if no other has it.
     :raises errors.NotFound: no series matches. If the name is of those that were ended, it is an
         ``Over``.
@@ -196,15 +197,18 @@ def series(all_series: Any, ref: str, *, past: bool = False) -> str:
     live = [s.id for s in named if s.status != "ended"]
     if named and not past and not ids and not live:
         raise over_error(all_series, ref, named)
-    names = [s.name for s in own]
-    return _sole_id("series", ref, ids or live or [s.id for s in named], [], names)
+    ids = (
+        ids or live or [s.id for s in named] or [s.id for s in _started_elsewhere(all_series, ref)]
+    )
+    return _sole_id("series", ref, ids, [], [s.name for s in own])
 
 
 def wait(waits: Any, ref: str) -> str:
     """Return a wait's id.
 
     :param ref: the id, the start of the id, or the name of the reservation that is waited for. The
-        name means the wait that is WAITING, or if none is, the latest one.
+        name means the wait that is WAITING, or if none is, the latest one. The start of an id also
+        finds waits of other projects if the user may list them.
     :raises errors.NotFound: no wait matches.
     :raises errors.Ambiguous: several waits match.
     """
@@ -214,8 +218,8 @@ def wait(waits: Any, ref: str) -> str:
     ids = _started(own, ref)
     named = [w for w in own if w.name == ref]
     waiting = [w.id for w in named if w.status == "WAITING"]
-    names = [w.name for w in own]
-    return _sole_id("wait", ref, ids or waiting or [w.id for w in named[-1:]], [], names)
+    ids = ids or waiting or [w.id for w in named[-1:] or _started_elsewhere(waits, ref)]
+    return _sole_id("wait", ref, ids, [], [w.name for w in own])
 
 
 def owned(collection: Any, kind: str, ref: str) -> str:
@@ -258,7 +262,7 @@ def _sole_id(
     if not ids:
         nearest = ", ".join(map(repr, similar(ref, filter(None, names))))
         hint = f". Did you mean {nearest}?" if nearest else ""
-        raise errors.NotFound(f"There is no {kind} {ref!r} that you may see{hint}", 404)
+        raise errors.NoSuchName(kind, ref, f"There is no {kind} {ref!r} that you may see{hint}")
     lines = [_description(thing) for thing in things] or ids
     several = kind if kind.endswith("s") else f"{kind}s"
     raise errors.Ambiguous(

@@ -7,6 +7,7 @@ from typing import Any
 from oslo_config import cfg
 from oslo_db import options as db_options
 
+from warre_blazar.cli import cliff_parsers
 from warre_blazar.cmd import (
     asking,
     audit_command,
@@ -77,6 +78,7 @@ def _limit(text: str) -> int:
 
 
 def _add_parsers(subparsers: Any) -> None:
+    subparsers._parser_class = cliff_parsers.StrictParser
     setup_command.add_parser(subparsers)
     _add_db_parsers(subparsers)
     _add_quota_parsers(subparsers)

@@ -6,18 +6,23 @@ import pytest
 
 from tests.unit.cli.conftest import Run
 from warre_blazar.cli import (
+    audit,
     base,
     booking,
     calendar,
     cliff_parsers,
     flavor_access,
     flavors,
+    hosts,
     limits,
     maintenance_windows,
+    messages,
     offers,
     quotas,
+    refusals,
     reservation_list,
     reservations,
+    running,
     series,
     shares,
     usage,
@@ -75,6 +80,127 @@ def test_other_spelling_of_a_required_option_is_named(capsys: pytest.CaptureFixt
     with pytest.raises(SystemExit):
         parser.parse_args(["gpu", "--vcpu", "4", "--memory", "2G"])
     assert "are required: --slots" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("command", "line", "said"),
+    [
+        (
+            maintenance_windows.CreateWindow,
+            "f --start now --hours 2 --weekly --count 4",
+            "run this one again for each --start",
+        ),
+        (usage.ShowUsage, "--month 2026-11", "--from 2026-11-01 --to 2026-12-01"),
+        (usage.ShowUsage, "--group-by project", "is --by meant?"),
+        (usage.ShowUsage, "--by-project -f csv", "is --by project meant?"),
+        (
+            booking.CreateReservation,
+            "f --user ada --project p --start now --hours 4",
+            "--project alone books for another project",
+        ),
+        (booking.CreateReservation, "f --start now --for 8h", "is --hours 8h meant?"),
+        (booking.CreateReservation, "f --start now --for=3", "is --hours 3 meant?"),
+        (booking.CreateReservation, "f --start now --hours 2 --slots 2", "is --count meant?"),
+        (
+            booking.CreateReservation,
+            "f --start now --hours 2 --notify me@a.org",
+            "is --contact meant?",
+        ),
+        (
+            reservations.UpdateReservation,
+            "r --project alpha --extend 2h",
+            "; give the ID, which openstack reservation list --project alpha shows; is --end +2h",
+        ),
+        (reservations.UpdateReservation, "r --extend 4h", "is --end +4h meant?"),
+        (reservations.UpdateReservation, "r --slots 2", "is --count meant?"),
+        (
+            reservations.UpdateReservation,
+            "r s --note hi",
+            "; give one RESERVATION at a time, and put a value",
+        ),
+        (
+            reservations.DeleteReservation,
+            "r --project alpha",
+            "openstack reservation list --project alpha shows",
+        ),
+        (refusals.ListRefusals, "--reason slots_exhausted", "is --code meant?"),
+        (
+            refusals.ListRefusals,
+            "--all-projects --by project",
+            "openstack reservation usage --by project counts them",
+        ),
+        (audit.ListDifferences, "--kind notices-lost", "-f csv | grep notices-lost"),
+        (
+            reservation_list.ListReservations,
+            "--category gpu",
+            "give one --flavor; openstack reservation flavor list --category gpu lists",
+        ),
+        (reservation_list.ListReservations, "--missing", "-c id -c name -c missing_resources"),
+        (reservation_list.ListReservations, "--days 7", "--to 'in 7 days'"),
+        (limits.ShowLimits, "--all-projects --near 80", "--all-projects --sort-column left"),
+        (hosts.ListHosts, "--all", "all hosts are shown"),
+        (
+            offers.ListAvailability,
+            "--category gpu --from tomorrow --days 3",
+            "--to 'in 3 days'; openstack reservation offers finds",
+        ),
+        (
+            maintenance_windows.CreateWindow,
+            "--all-hosts --start now --hours 1",
+            'is --host "$(openstack reservation host status -f value -c host | paste -sd ,)"',
+        ),
+        (maintenance_windows.ListWindows, "--past", "windows that are over are listed too"),
+        (flavors.CreateFlavor, "f --vcpu 1 --price 0.5", "flavors have no price"),
+        (flavors.UpdateFlavor, "f g --slots 4", "; give one FLAVOR at a time, and put a value"),
+        (
+            messages.SetMessages,
+            "--project alpha --disable",
+            "; these are your own messages; other users set theirs themselves; is --off meant?",
+        ),
+        (messages.ShowMessages, "alpha", "; this command takes no names, and put"),
+        (
+            waits.CreateWait,
+            "f --hours 4 --earliest 9:00 --latest 16:00",
+            "are --start 9:00 and --end 16:00 meant?",
+        ),
+        (
+            series.CreateSeries,
+            "f --start now --hours 2 --repeat weekly --times 6",
+            "such as --rrule 'FREQ=WEEKLY;COUNT=6'",
+        ),
+        (
+            series.CreateSeries,
+            "f --start now --hours 2 --weekly --until 2027-01-26",
+            "'FREQ=WEEKLY;UNTIL=20270126'",
+        ),
+        (
+            series.CreateSeries,
+            "f --start now --hours 2 --rrule R --exdate 2026-12-24",
+            "is --except meant?",
+        ),
+        (series.ExtendSeries, "s --count 2", "is --more 2 meant?"),
+        (series.ExtendSeries, "s --times 2", "is --more 2 meant?"),
+        (
+            series.DeleteSeries,
+            "s --from 2027-01-01",
+            "which openstack reservation list --from 2027-01-01 shows",
+        ),
+    ],
+)
+def test_words_that_people_type_are_answered_with_what_works(
+    capsys: pytest.CaptureFixture[str], command: type[base.Command], line: str, said: str
+) -> None:
+    parser = command(SimpleNamespace(client_manager=None), None).get_parser("it")
+    with pytest.raises(SystemExit):
+        parser.parse_args(line.split())
+    first, helps = capsys.readouterr().err.splitlines()
+    assert said in first and helps == "See it --help"
+
+
+def test_words_of_another_program_are_left_alone() -> None:
+    parser = running.RunCommand(SimpleNamespace(client_manager=None), None).get_parser("it")
+    parsed = parser.parse_args(["r", "--", "openstack", "--for", "8h"])
+    assert parsed.command[-2:] == ["--for", "8h"]
 
 
 @pytest.mark.parametrize(

@@ -190,6 +190,18 @@ def test_note_names_a_window(api: Api, run: Run, run_json: Callable[..., Any]) -
     assert body == {"end": "2026-12-22T00:00:00+00:00", "note": "x", "flavor_ids": [FLAVOR.id]}
 
 
+def test_host_beside_the_option_for_hosts_is_no_flavor(api: Api, run: Run) -> None:
+    for ref in ("cmp4", "cmp4%2Ccmp5"):
+        missing = error(404, "No flavor", "flavor_not_found", flavor=ref.replace("%2C", ","))
+        api.answers[f"GET /v2/flavors/{ref}"] = missing
+    api.answers["GET /v2/flavors"] = listing(flavor())
+    period = ("--start", "now", "--hours", "1")
+    with pytest.raises(BlazarClientException, match=r"If it is a host: --host cmp3,cmp4$"):
+        run(maintenance_windows.CreateWindow, "--host", "cmp3", "cmp4", *period)
+    with pytest.raises(BlazarClientException, match=r"Give one at a time, such as cmp4$"):
+        run(maintenance_windows.CreateWindow, "cmp4,cmp5", *period)
+
+
 def test_start_of_a_window_with_a_plus_counts_from_its_start(api: Api, run: Run) -> None:
     path = f"/v2/maintenancewindows/{WINDOW['id']}"
     api.answers |= {f"GET {path}": Answer(200, WINDOW), f"PATCH {path}": Answer(200, WINDOW)}

@@ -286,9 +286,13 @@ def test_unknown_name_says_where_names_are_looked_up(api: Api, run: Run) -> None
         run(reservations.ShowReservation, "optest")
     assert "looked up among the reservations of your own project" in str(raised.value)
     assert str(raised.value).endswith(
-        ". To list the IDs: openstack reservation list --name optest, for operators also with "
-        "--all-projects"
+        ". To list the IDs: openstack reservation list; for operators: openstack reservation list "
+        "--name optest --all-projects"
     )
+    course = reservation(name="course")
+    api.answers["GET /v2/reservations"] = [listing(course), listing(), listing()]
+    with pytest.raises(BlazarClientException, match=r" \(did you mean 'course'\?\)\. A name"):
+        run(reservations.ShowReservation, "course 12-14")
 
 
 def test_ones_own_name_needs_no_list_of_users(

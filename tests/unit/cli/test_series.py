@@ -9,7 +9,7 @@ import pytest
 
 from tests.fakes.service import Answer
 from tests.unit.cli.conftest import Run
-from tests.unit.cli.fake_api import FLAVOR, Api, error
+from tests.unit.cli.fake_api import FLAVOR, Api, error, listing
 from warre_blazar.cli import base, series
 from warre_blazar.cli.failure import Failure
 
@@ -65,6 +65,16 @@ WORDS = [
     *("gpu.large", "--start", "2026-12-07 9:00", "--hours", "2"),
     *("--rrule", "FREQ=WEEKLY;COUNT=2", "--timezone", "Europe/Berlin", "--name", "course"),
 ]
+
+
+def test_series_of_another_project_is_found_by_the_start_of_its_id(api: Api, run_json: Any) -> None:
+    api.answers |= {
+        "GET /v2/series": [listing(), listing(document()), listing()],
+        f"GET /v2/series/{ID}": Answer(200, document()),
+    }
+    assert run_json(series.ShowSeries, ID[:8])["id"] == ID
+    with pytest.raises(Failure, match="reservation series list; for operators also"):
+        run_json(series.ShowSeries, "for-alpha")
 
 
 def test_create_sends_local_time_and_tells_what_was_refused(

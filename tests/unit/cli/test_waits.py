@@ -35,6 +35,20 @@ WAIT: dict[str, Any] = {
 }
 
 
+def test_wait_of_another_project_is_found_by_the_start_of_its_id(api: Api, run_json: Any) -> None:
+    api.answers |= {
+        "GET /v2/waits": [listing(), listing(WAIT)],
+        f"GET /v2/waits/{WAIT['id']}": Answer(200, WAIT),
+    }
+    assert run_json(waits.ShowWait, WAIT["id"][:8])["id"] == WAIT["id"]
+    assert api.seen[1].query == {"all_projects": "true"}
+    api.answers["GET /v2/waits"] = [listing(), error(403, "No", "forbidden"), listing()]
+    # A member gets the same answer as for a name that nobody has.
+    for ref in (WAIT["id"][:8], "night"):
+        with pytest.raises(Failure, match="reservation wait list; for operators al"):
+            run_json(waits.ShowWait, ref)
+
+
 def test_wait_is_made_and_its_position_is_told(
     api: Api, run: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:

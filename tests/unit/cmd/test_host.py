@@ -224,3 +224,26 @@ def test_drain_says_what_moved_where_and_whose_it_is(manage_hosts: Run, cloud: C
     (first,), (left,) = document["moved"], document["left"]
     assert (first["flavor"], first["project"], first["new_hosts"]) == ("gpu.half", "climate", ["b"])
     assert (left["flavor"], left["project"], left["status"]) == ("gpu.half", "climate", "active")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            "host drain a --note fans",
+            "host drain: Unrecognized arguments: --note fans; is --reason fans meant",
+        ),
+        ("host drain --undo a b", "host drain: Unrecognized arguments: b; give one HOST at a time"),
+        ("host fail --undo a b", "host fail: Unrecognized arguments: b; give one HOST at a time"),
+        ("host undrain a", "; warre-blazar-manage host drain --undo HOST lets a host"),
+        ("host status", "; openstack reservation host status shows hosts"),
+        ("host nonsense", "invalid choice: 'nonsense' (choose from"),
+        ("metrics --format json", "; metrics have the format of Prometheus, so leave it out"),
+        ("db upgrade head --nonsense", "db upgrade: Unrecognized arguments: --nonsense\n"),
+    ],
+)
+def test_words_that_operators_type_are_answered_with_what_works(capsys, words: str, said: str):
+    with pytest.raises(SystemExit) as end:
+        manage.main(words.split())
+    shown = capsys.readouterr().err
+    assert (end.value.code, said in shown, "usage:" in shown) == (2, True, False)
