@@ -40,7 +40,7 @@ def _value(name: str, value: Any, where: datetime.tzinfo) -> Any:
 
 #: By the reason of a change: who made it if no user is known, and why.
 _REASONS = {
-    "host_failed": ("healing", "a host had failed"),
+    "host_failed": ("host monitor or operator", "a host had failed"),
     "drain": ("operator", "a host is drained"),
     "maintenance": ("operator", "a maintenance window closes the flavor or a host"),
     "made_room": ("placing again", "another reservation needed the place"),

@@ -58,7 +58,11 @@ class CreateShare(_Shares, base.ChangeCommand, base.ShowCommand):
             metavar="RESERVATION",
             help="ID of the reservation, the start of the ID, its name, or its flavor's name",
         )
-        parser.add_argument("project", metavar="PROJECT", help="ID or name of the project")
+        parser.add_argument(
+            "project",
+            metavar="PROJECT",
+            help="ID of the project, or its name if Keystone lets you list projects",
+        )
         keystone_names.add_domain(parser, "project")
         return parser
 

@@ -214,6 +214,17 @@ def test_end_lets_end_what_began_and_leaves_what_begins_inside(pair, flavor):
     ]
 
 
+def test_other_hosts_that_the_window_closes_too_are_named(pair, flavor):
+    inside = book_on(pair[0], flavor, hours(3, 5), 2)
+    both = ["a", "b"]
+    _, (met,) = over_bookings.create(hours(2, 4), None, [], both, over(), dry_run=True)
+    assert (met.reservation.reservation_id, met.reason) == (
+        inside.reservation_id,
+        "each other host that matches (b) is closed as well, and its owner allows no other time "
+        "(movable_hours is 0)",
+    )
+
+
 def test_end_says_that_what_begins_inside_the_window_stays(pair, flavor):
     a, b = pair
     book_on(b, flavor, hours(0, 9), 2)

@@ -1942,7 +1942,7 @@ def test_show_without_nova_shows_no_servers(api: Api, run_json: Callable[..., An
 @pytest.mark.parametrize(
     ("user", "reason", "line"),
     [
-        (None, "host_failed", "healing  moved, because a host had failed"),
+        (None, "host_failed", "host monitor or operator  moved, because a host had failed"),
         (None, "drain", "operator  moved, because a host is drained"),
         ("op-1", "maintenance", "op-1  moved, because a maintenance window closes"),
         (None, "made_room", "placing again  moved, because another reservation needed the place"),

@@ -87,6 +87,8 @@ class Relocated:
     matching: int = 0
     #: How many other hosts match, but have an instance of it already, and its affinity is false.
     taken: int = 0
+    #: The hypervisor hostnames of other hosts that match, but that it has to leave as well.
+    left_too: tuple[str, ...] = ()
     #: Whether the reservation is running, and must be opened on its new hosts.
     reopen: bool = False
     #: Whether another number of its instances lacks a host that works than before.
@@ -109,6 +111,8 @@ class Relocated:
                 f"its affinity is false, and each other host that matches ({self.taken}) has an "
                 "instance of it already"
             )
+        if self.left_too:
+            return f"each other host that matches ({', '.join(self.left_too)}) is closed as well"
         return "no other host matches"
 
 
@@ -242,6 +246,8 @@ class _Case:
     shortage: Shortage | None = None
     #: Whether the reservation is running, but isn't completely open.
     is_half_open: bool = False
+    #: The ids of the hosts that it has to leave, whether it is on them or not.
+    away_from: Collection[str] = ()
 
     @property
     def flags(self) -> "_Flags":
@@ -287,7 +293,17 @@ def _read(
         to_leave = {i: n for i, n in held.items() if i in away_from}
     note = backings.get(db, reservation_id)
     is_half_open = note is not None and note.phase is Phase.OPENING
-    case = _Case(reservation, found[0], failed, held, to_leave, unusable, shortage, is_half_open)
+    case = _Case(
+        reservation,
+        found[0],
+        failed,
+        held,
+        to_leave,
+        unusable,
+        shortage,
+        is_half_open,
+        away_from or (),
+    )
     if reservation.affinity and to_leave.keys() - failed and away_from is None:
         # All instances leave the host together, or none if there may be servers.
         case = dataclasses.replace(case, to_leave={} if case.is_running else held)
@@ -306,6 +322,8 @@ class _Place:
     matching: int = 0
     #: How many other hosts match, but have an instance of it already, and its affinity is false.
     taken: int = 0
+    #: The hypervisor hostnames of other hosts that match, but that it has to leave as well.
+    left_too: tuple[str, ...] = ()
     #: Other reservations that get other hosts to make room.
     placed_again: tuple[PlacedAgain, ...] = ()
 
@@ -329,9 +347,9 @@ def _elsewhere(
     # If the affinity is false, each instance needs a host of its own. So all present hosts are
     # avoided.
     avoided = case.held if reservation.affinity is False else case.to_leave
-    candidates = [
-        host for host in booked.hosts if host.id not in avoided and _has_room(case, host.id)
-    ]
+    others = [host for host in booked.hosts if host.id not in avoided]
+    left_too = tuple(sorted(host.name for host in others if host.id in case.away_from))
+    candidates = [h for h in others if h.id not in case.away_from and _has_room(case, h.id)]
     taken = sum(h.id in avoided and h.id not in case.to_leave for h in booked.hosts)
     count = sum(case.to_leave.values())
     wanted = placing.Wanted(
@@ -346,13 +364,16 @@ def _elsewhere(
         among, stays = frozenset(h.id for h in candidates), reservation.reservation_id
         made = making_room.find(db, wanted, conditions, among, stays=stays)
         if made:
-            return _Place(made.hosts, made.chosen, len(candidates), taken, made.placed_again)
+            return _Place(
+                made.hosts, made.chosen, len(candidates), taken, placed_again=made.placed_again
+            )
     if case.shortage:
         chosen = {i: min(n, case.shortage.elsewhere.get(i, 0)) for i, n in chosen.items()}
         room = sum(chosen.values())
     if reservation.affinity and room < count:
         chosen = {}
-    return _Place([h for h in candidates if h.id in chosen], chosen, len(candidates), taken)
+    hosts = [host for host in candidates if host.id in chosen]
+    return _Place(hosts, chosen, len(candidates), taken, left_too)
 
 
 def _has_room(case: _Case, host_id: str) -> bool:
@@ -467,4 +488,5 @@ def _result(case: _Case, place: _Place) -> Relocated:
     outcome = MoveResult.SHORT if stay else MoveResult.MOVED if moved else MoveResult.WELL
     reopen = case.is_running and moved > 0
     new_hosts = tuple(sorted(host.name for host in place.hosts if host.id in place.chosen))
-    return Relocated(outcome, moved, new_hosts, stay, place.matching, place.taken, reopen)
+    matching, taken, left_too = place.matching, place.taken, place.left_too
+    return Relocated(outcome, moved, new_hosts, stay, matching, taken, left_too, reopen)
