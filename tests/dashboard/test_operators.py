@@ -255,6 +255,60 @@ def test_operator_changes_and_ends_a_reservation_of_any_project(
     assert changes[-1] == (f"DELETE {line}", None)
 
 
+def test_name_that_no_reservation_has_is_answered_with_similar_ones(
+    operator: Visitor, api: Api
+) -> None:
+    api.answers["GET /v2/reservations"] = [listing(), listing(reservation(name="climate-run"))]
+    page = operator.sees(f"{RESERVATIONS}?name=climate")
+    assert "No reservation has exactly this name. Similar names: climate-run" in page
+    api.answers["GET /v2/reservations"] = listing()
+    assert "There is no reservation here." in operator.sees(f"{RESERVATIONS}?name=climate")
+
+
+def test_deleted_reservations_can_be_listed(operator: Visitor, api: Api) -> None:
+    api.answers["GET /v2/reservations"] = listing(reservation(name="gone", status="DELETED"))
+    assert "gone" in operator.sees(f"{RESERVATIONS}?show=deleted")
+    (query,) = [each.query for each in api.seen if each.line == "GET /v2/reservations"]
+    assert query["deleted"] == "true" and "status" not in query
+
+
+def test_page_of_a_reservation_names_its_hosts(operator: Visitor, api: Api) -> None:
+    one = reservation(log=[])
+    amounts = {"state": "bookable", "draining": None, "resources": []}
+    hosts = [
+        {"id": name, "name": name, **amounts, "reservations": [{"id": ref}]}
+        for name, ref in (("cmp1", one["id"]), ("cmp2", "another"))
+    ]
+    api.answers |= {
+        "GET /v2/hosts": listing(*hosts),
+        f"GET /v2/reservations/{one['id']}": Answer(200, one),
+    }
+    assert "<dd>cmp1</dd>" in operator.sees(f"{RESERVATIONS}{one['id']}/")
+
+
+def test_deletion_that_comes_late_names_who_was_first(operator: Visitor, api: Api) -> None:
+    at = datetime.datetime(2026, 12, 1, 9)
+    said = texts.refusals.RESERVATION_DELETED(reservation="r", at=at, by="user-1").document
+    gone = error(404, said["message"], said["code"], **said["detail"])
+    api.answers[f"GET /v2/reservations/{reservation()['id']}"] = gone
+    page = operator.browser.get(f"{RESERVATIONS}{reservation()['id']}/").content.decode()
+    assert "by ada" in page and "user-1" not in page
+
+
+def test_page_of_a_flavor_has_its_terms(operator: Visitor, api: Api) -> None:
+    terms = {"weekly_hours": "8h mon-fri 19:00-08:00 UTC", "max_days_ahead": 30, "notice_hours": 1}
+    api.answers[f"GET /v2/flavors/{FLAVOR.id}"] = Answer(200, flavor(**terms))
+    page = operator.sees(f"{FLAVORS}{FLAVOR.id}/")
+    for label, value in (
+        ("Times of the week", terms["weekly_hours"]),
+        ("Reservations end within days from now", 30),
+        ("Begin at least so many hours after they are booked", 1),
+    ):
+        assert f"<dt>{label}</dt><dd>{value}</dd>" in page
+    api.answers[f"GET /v2/flavors/{FLAVOR.id}"] = Answer(200, flavor(notice_hours=0))
+    assert "Begin at least" not in operator.sees(f"{FLAVORS}{FLAVOR.id}/")
+
+
 def test_page_of_a_flavor_says_what_limits_it_on_each_host(operator: Visitor, api: Api) -> None:
     none = dict.fromkeys(("asked", "capacity", "have"))
     limits_ = [

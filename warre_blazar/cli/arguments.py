@@ -308,7 +308,7 @@ def later(text: str) -> str | None:
     try:
         more = length(text)
     except argparse.ArgumentTypeError as error:
-        raise WrongArguments(f"--start: {error}") from None
+        raise WrongArguments(str(error)) from None
     days, rest = divmod(more, datetime.timedelta(days=1))
     if more.in_days and not rest:
         return f"in {days} days"

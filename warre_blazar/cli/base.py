@@ -107,41 +107,45 @@ class Command(BlazarCommand):
         """Return the start and the end that the user has typed. An absent time is None.
 
         The end is read from the start: after ``--start "mon 9:00"``, ``--end 17:00`` means the same
-        Monday.
+        Monday, and ``--end +3d`` three days later.
 
         :param absent_start: the time from which to read the end if the user hasn't typed a start.
         :param before: returns the object whose times are to be changed. A start such as +30m is
             counted from its start.
         """
         texts = [getattr(parsed_args, name, None) for name in ("start", "end")]
-        now = self.now()
         start, end = None, None
         if absent_start is not None:
             # An end without a zone is on the day that it is then for the user.
             absent_start = absent_start.astimezone(self.where)
         if texts[0] is not None:
-            later = before and arguments.later(texts[0])
-            if before and later:
-                start = time_input.parse(later, self.where, before().start)
-            else:
-                start = time_input.parse(texts[0], self.where, now)
+            is_later = before and texts[0].startswith("+")
+            start = self._time(texts[0], before().start if before and is_later else None)
         if texts[1] is not None:
-            end = time_input.parse(texts[1], self.where, now, start=start or absent_start)
+            first = start or absent_start
+            end = self._time(texts[1], first, start=first)
         return start, end
+
+    def _time(self, text: str, origin: datetime.datetime | None, **how: Any) -> datetime.datetime:
+        """Return a typed time. One such as +3d counts from the origin, if there is one."""
+        if origin and (later := arguments.later(text)):
+            return time_input.parse(later, self.where, origin)
+        return time_input.parse(text, self.where, self.now(), **how)
 
     def window(
         self, parsed_args: argparse.Namespace
     ) -> tuple[datetime.datetime | None, datetime.datetime | None]:
         """Return the times that the user has typed after --from and --to. An absent time is None.
 
+        A second time such as +7d counts from the first one, or else from now.
+
         :raises WrongArguments: the second time isn't after the first.
         """
-        since, until = (
-            None
-            if text is None
-            else time_input.parse(text, self.where, self.now(), looking_back=True)
-            for text in (parsed_args.since, parsed_args.until)
-        )
+        since = until = None
+        if parsed_args.since is not None:
+            since = self._time(parsed_args.since, None, looking_back=True)
+        if parsed_args.until is not None:
+            until = self._time(parsed_args.until, since or self.now(), looking_back=True)
         self.tell_time("From", parsed_args.since, since)
         self.tell_time("To", parsed_args.until, until)
         if since is not None and until is not None and until <= since:

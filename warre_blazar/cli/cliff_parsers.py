@@ -259,8 +259,10 @@ def _value(option: str, given: Sequence[str]) -> str:
 def _about_values(parser: argparse.ArgumentParser) -> str:
     """What to do about words that belong to no option."""
     arguments = [str(action.metavar) for action in parser._get_positional_actions()]
-    one = f"give one {arguments[-1]} at a time" if arguments else "this command takes no names"
-    quoted = f"{one}, and put a value of several words in quotes"
+    one = (
+        f"give one {arguments[-1]} at a time, and" if arguments else "this command takes no names;"
+    )
+    quoted = f"{one} put a value of several words in quotes"
     has_start = "--start" in parser._option_string_actions
     return f"{quoted}, as in --start 'mon 9:00'" if has_start else quoted
 

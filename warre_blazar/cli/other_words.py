@@ -50,9 +50,8 @@ _SERIES_BY_ID = "give the ID, which {reservation-series-list} --project {value} 
 _WAIT_BY_ID = "give the ID, which {reservation-wait-list} --project {value} shows"
 _REPLACE = "give all that it shall close: --host and --flavor replace the present ones"
 _ALL_WINDOWS = "windows that are over are listed too, so leave it out"
-_OFFERS = "; {reservation-offers} finds times of a length"
-_UP_TO = "give the end of the time: --to 'in {value} days'"
-_HOST = "give one HOST at a time, as with: for host in {value}; do ... $host; done"
+_OFFERS = "{reservation-offers} finds times of a length"
+_UP_TO = "--to +{value}d"
 
 
 def _each(words: Sequence[str], instead: str) -> dict[str, str]:
@@ -96,10 +95,7 @@ _BY_COMMAND: Mapping[str, Mapping[str, str]] = {
         ("--add-host", "--remove-host", "--add-flavor", "--remove-flavor"), _REPLACE
     ),
     "ListWindows": _each(("--all", "--past", "--ended"), _ALL_WINDOWS),
-    "ListAvailability": {
-        **_each(("--hours", "--length"), _OFFERS[2:]),
-        "--days": _UP_TO + _OFFERS,
-    },
+    "ListAvailability": {**_each(("--hours", "--length"), _OFFERS), "--days": _UP_TO},
     "ShowUsage": {
         **{f"--by-{key}": f"--by {key}" for key in KEYS},
         "--month": "a month begins and ends with a day: --from 2026-11-01 --to 2026-12-01",

@@ -1,5 +1,6 @@
 """Makes clients of the API that send their requests as the user who is logged in."""
 
+import functools
 from typing import Any
 
 from django.conf import settings
@@ -9,7 +10,7 @@ from openstack_dashboard.api import base
 
 from warre_blazar import texts
 from warre_blazar.client import Client
-from warre_blazar.dashboard import moments, once, times
+from warre_blazar.dashboard import moments, names, once, times
 
 #: Who reads a page: the texts are in the language and the zone of the request's user.
 READER = texts.reader(moments.when, gettext)
@@ -34,5 +35,11 @@ def _connect(request: Any) -> Client:
     return Client(
         connected,
         idempotency_key=once.idempotency_key(request),
-        reader=READER,
+        reader=texts.reader(moments.when, gettext, functools.partial(_user, request)),
     )
+
+
+def _user(request: Any, user_id: str) -> str:
+    """The name of a user, as far as the reader of the page may know it."""
+    known = {request.user.id: request.user.username}
+    return names.known_users(request, known).get(user_id, user_id)

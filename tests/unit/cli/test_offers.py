@@ -38,6 +38,12 @@ def found(*listed: FlavorOffer, missing: tuple[NotOffered, ...] = ()) -> Answer:
     return Answer(200, slot_views.offers(Found(listed, len(listed), missing, longest)))
 
 
+def test_end_with_a_plus_counts_from_the_start(api: Api, run: Run) -> None:
+    api.answers["GET /v2/availability"] = Answer(200, {"results": [], "missing": []})
+    run(offers.ListAvailability, "--from", "2027-03-26T09:00Z", "--to", "+3d")
+    assert api.seen[-1].query["to"] == "2027-03-29T09:00:00+00:00"
+
+
 def test_offers_are_listed_and_what_is_missing_is_explained(
     api: Api, run_json: Callable[..., Any], capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -253,6 +253,23 @@ def test_reservations_of_another_user_are_searched_in_all_projects_if_allowed(
     assert asked == [{**own, "all_projects": "true"}] * 2 + [own]
 
 
+@pytest.mark.parametrize(
+    ("words", "since"),
+    [(["--from", "2026-12-01T00:00Z"], "2026-12-01T00:00:00+00:00"), ([], None)],
+)
+def test_second_time_of_a_list_may_count_from_the_first(
+    api: Api, run: Run, words: list[str], since: str | None
+) -> None:
+    api.answers["GET /v2/reservations"] = listing()
+    before = datetime.datetime.now(datetime.UTC)
+    run(reservation_list.ListReservations, *words, "--to", "+7d")
+    query = api.seen[-1].query
+    assert query.get("from") == since
+    until = datetime.datetime.fromisoformat(query["to"])
+    first = datetime.datetime.fromisoformat(since) if since else before
+    assert abs(until - first - datetime.timedelta(days=7)) < datetime.timedelta(hours=1)
+
+
 def test_member_is_told_which_option_to_leave_out(api: Api, run: Run) -> None:
     said = texts.permissions.OTHER_PROJECTS(
         field="all_projects", what=texts.permissions.LIST_RESERVATIONS

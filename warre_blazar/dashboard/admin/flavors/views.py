@@ -6,7 +6,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from warre_blazar.client import Flavor
-from warre_blazar.dashboard import addresses, names, pages, tables, usages
+from warre_blazar.dashboard import addresses, moments, names, pages, tables, usages
+from warre_blazar.dashboard.admin.flavors.editing import FlavorForm
 from warre_blazar.dashboard.tables import Link
 
 #: The panel of these pages.
@@ -61,6 +62,7 @@ class FlavorPage(pages.PageView):
         context = super().get_context_data(
             flavor=flavor,
             state=_bookable(flavor),
+            terms=_terms(flavor),
             specs=sorted((flavor.extra_specs or {}).items()),
             rights=[(each.id, projects.get(each.project_id, each.project_id)) for each in rights],
             projects=sorted(projects.items(), key=lambda pair: pair[1]),
@@ -69,6 +71,23 @@ class FlavorPage(pages.PageView):
             **kwargs,
         )
         return {**context, "page_title": _("Flavor")}
+
+
+#: The terms of a flavor that most flavors don't have, as its form calls them.
+_TERMS = (
+    *("start", "end", "max_days_ahead", "notice_hours", "weekly_hours", "extend_within_hours"),
+    *("max_instances_per_project", "gap_hours", "idle_warn_hours", "idle_end_hours"),
+)
+
+
+def _terms(flavor: Flavor) -> list[tuple[str, str]]:
+    """When and how a flavor can be booked, each with the label of its field in the form."""
+    values = {name: getattr(flavor, name) for name in _TERMS}
+    return [
+        (str(FlavorForm.base_fields[name].label), moments.when(v) if name in _TERMS[:2] else str(v))
+        for name, v in values.items()
+        if v not in (None, "") and (name, v) != ("notice_hours", 0)
+    ]
 
 
 def _hosts(flavor: Flavor) -> tables.Table:

@@ -8,7 +8,7 @@ from django import forms
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from warre_blazar.client import errors, lookup
+from warre_blazar.client import Reservation, errors, lookup
 from warre_blazar.dashboard import forms as fields
 from warre_blazar.dashboard import moments, names, pages, reservation_tables, servers
 from warre_blazar.dashboard.project.reservations import changing
@@ -22,8 +22,12 @@ _SHOWN = [
     ("PENDING_CREATE,ALLOCATED", gettext_lazy("coming")),
     ("COMPLETE", gettext_lazy("over")),
     ("ERROR", gettext_lazy("failed")),
+    ("deleted", gettext_lazy("deleted")),
     ("idle", gettext_lazy("running without servers")),
 ]
+
+#: Those of the choices that list what is over.
+_PAST = ("all", "COMPLETE", "deleted")
 
 _SORTS = [
     (order, order)
@@ -51,9 +55,10 @@ class ReservationsFilterForm(fields.FilterForm):
         show = given["show"] or ",".join(LIVE)
         return {
             # What is over comes last, and the latest of it first.
-            "sort": given["sort"] or ("start:desc" if show in ("all", "COMPLETE") else "start"),
+            "sort": given["sort"] or ("start:desc" if show in _PAST else "start"),
             "idle": show == "idle",
-            "status": show.split(",") if show not in ("all", "idle") else None,
+            "deleted": show == "deleted",
+            "status": show.split(",") if show not in ("all", "idle", "deleted") else None,
             "project_id": given["project"] or None,
             "flavor_id": given["flavor"] or None,
             "user_id": given["user"] or None,
@@ -99,7 +104,15 @@ class AllReservationsPage(pages.PageView):
             listed.items, projects, users, _("Reservations"), filters["idle"]
         )
         table = dataclasses.replace(table, sorted_by=self._sorted_by(filters["sort"]))
+        if filters["name"] and not listed.items and (similar := self._similar(filters)):
+            said = _("No reservation has exactly this name. Similar names: %(names)s")
+            table = dataclasses.replace(table, empty=said % {"names": ", ".join(similar)})
         return {**context, "table": table, "pager": self.pager(listed)}
+
+    def _similar(self, filters: dict[str, Any]) -> list[str]:
+        """The names that are like the one that no reservation has, among those of the filters."""
+        others = self.api.reservations.list(all_projects=True, **{**filters, "name": None})
+        return lookup.similar(filters["name"], sorted({each.name for each in others if each.name}))
 
     def _sorted_by(self, now: str) -> dict[str, str]:
         """The addresses of the list in other orders, by the header of the column."""
@@ -129,6 +142,7 @@ class AnyReservationPage(pages.PageView):
             project=projects.get(found.project_id, found.project_id),
             user=users.get(user, user),
             servers=servers.of(self.api, found),
+            hosts=self._hosts(found),
             live=found.status in LIVE,
             running=found.status == "ACTIVE",
             may_change=self.may("warre:reservation:update"),
@@ -137,6 +151,14 @@ class AnyReservationPage(pages.PageView):
             **kwargs,
         )
         return {**context, "page_title": _("Reservation")}
+
+    def _hosts(self, found: Reservation) -> str:
+        """The names of the hosts that the reservation is on, for those who may see hosts."""
+        if found.status not in LIVE or not self.may("warre:host:list"):
+            return ""
+        hosts = self.api.hosts.list(start=found.start, end=found.end)
+        on = [h.name for h in hosts if found.id in {r["id"] for r in h.document["reservations"]}]
+        return ", ".join(on)
 
 
 def _log(entries: list[dict[str, Any]], users: dict[str, str]) -> Table:

@@ -181,7 +181,7 @@ class DeleteWindowPage(pages.ConfirmView):
 
     rule = "warre:maintenancewindow:delete"
     title, submit = gettext_lazy("Delete the Maintenance Window"), gettext_lazy("Delete")
-    said = gettext_lazy("The window is deleted, so its flavors can be booked again.")
+    said = gettext_lazy("The window is deleted, so what it closed can be booked again.")
     after = "horizon:admin:maintenance_windows:index"
 
     def question(self) -> tuple[str, str]:
