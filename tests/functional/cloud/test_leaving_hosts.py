@@ -29,7 +29,8 @@ def restored(admin: Person) -> Iterator[None]:
         admin.cloud.compute.update_service_forced_down(service, LEFT, "nova-compute", forced=False)
     until("Nova to have the host", lambda: devcloud.manage_host("refresh", LEFT)[0] == 0)
     test_audit.audit("--fix")
-    assert devcloud.manage_host("fail", LEFT, "--undo")[0] == 0
+    # The command refuses the host until Nova hears from the compute again.
+    until("the undo", lambda: devcloud.manage_host("fail", LEFT, "--undo")[0] == 0)
     assert devcloud.manage_host("drain", LEFT, "--undo")[0] == 0
     until("the host to be bookable", lambda: state(admin) == "bookable")
 
