@@ -135,6 +135,8 @@ def _db(conf: cfg.ConfigOpts) -> int:
         command(url, *revision)
         if command is migration.downgrade and migration.revision_of(url) in _WITHOUT_MARK:
             _remove_mark(conf)
+        if command in (migration.upgrade, migration.downgrade):
+            print(f"Tables: at revision {migration.revision_of(url)}")
     except migration.MigrationError as error:
         return _fail(str(error))
     except setup_errors.DATABASE as error:

@@ -78,11 +78,13 @@ def run(arguments: Any) -> int:
         sight = restore.look(now)
         print("\n".join(_lines(sight, choice)))
         if not arguments.accept:
-            if sight.may_be_older:
+            if sight.can_be_accepted:
                 print(_offer(sight))
             return _HELD if sight.is_older else _NOT_HELD
-        if not sight.may_be_older:
-            return setup_errors.fail(_BLIND, "managers aren't held, so there is nothing to accept")
+        if not sight.can_be_accepted:
+            return setup_errors.fail(
+                _BLIND, "managers aren't held, and one was at work a moment ago: stop them first"
+            )
         if choice.until is None and sight.needs_until(end_overdue=choice.end_overdue):
             return setup_errors.fail(
                 _BLIND, "say with --until TIME when these reservations end. Nothing was changed"
@@ -112,10 +114,9 @@ def _standing(sight: RestoreSight) -> Iterator[str]:
     else:
         yield "The database isn't older than Placement, so managers aren't held"
         if not sight.has_placement_a_mark:
-            yield (
-                "But Placement has no mark, so nobody knows whether the database was restored. "
-                "If it was, don't start managers before you have accepted what follows"
-            )
+            yield "But Placement has no mark, so nobody knows whether the database was restored"
+        if sight.is_idle:
+            yield "If it was restored, don't start managers before you have accepted what follows"
 
 
 def _lines(sight: RestoreSight, choice: RestoreChoice) -> Iterator[str]:
@@ -169,7 +170,8 @@ def _of_plan(plan: RebuildPlan | None, until: str) -> str:
         return "It has no places on hosts, so it isn't rebuilt. Nothing is done about it"
     if plan.flavor is None:
         return (
-            "It can't be rebuilt. Nobody can book its hosts any more until you run "
+            "It can't be rebuilt, because no flavor has its shape, or it has devices or a handle. "
+            "Nobody can book its hosts any more until you run "
             "warre-blazar-manage host drain HOST --undo"
         )
     return f"It is rebuilt as a reservation of flavor {plan.flavor.name} that ends at {until}"

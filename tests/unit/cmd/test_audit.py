@@ -18,6 +18,7 @@ from tests.functional.db.managers import Manager
 from warre_blazar import texts, times
 from warre_blazar.cmd import audit_command, manage
 from warre_blazar.db import migration, record_models, session, tables, turns
+from warre_blazar.db.running import executions
 from warre_blazar.domain.running import backing_names
 from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import exceptions
@@ -241,13 +242,21 @@ def test_restored_database_is_held_until_it_is_accepted(
     assert said.endswith("Then run warre-blazar-manage audit\n")
     assert run("--after-restore") == 0
     assert "managers aren't held" in capsys.readouterr().out
+
+
+def test_nothing_is_accepted_while_a_manager_works(run: Run, capsys: pytest.CaptureFixture[str]):
+    with session.writer() as db:
+        executions.beat(db, "manager", "host")
+    assert run("--after-restore") == 0
+    assert "--accept" not in capsys.readouterr().out
     assert run("--after-restore", "--accept") == audit_command.BLIND
+    assert "stop them first" in capsys.readouterr().err
 
 
 def test_database_is_accepted_if_placement_has_no_mark(
     run: Run, capsys: pytest.CaptureFixture[str]
 ):
-    """Somebody has removed it, or the tables were downgraded. No manager is at work."""
+    """Somebody has removed it, or Placement was restored too. No manager is at work."""
     assert run("--after-restore") == 0
     said = capsys.readouterr().out
     assert "nobody knows whether the database was restored" in said

@@ -10,9 +10,10 @@ from collections.abc import Mapping, Sequence
 
 from sqlalchemy.orm import Session
 
+from warre_blazar import times
 from warre_blazar.db import flavors, generations, restored, session, turns
 from warre_blazar.db.hosts import host_marks, reservable_hosts
-from warre_blazar.db.running import marks
+from warre_blazar.db.running import executions, marks
 from warre_blazar.domain.audit import cloud_side
 from warre_blazar.domain.audit.facts import KnownHost, PlacementFacts
 from warre_blazar.domain.audit.restored import Restored, Unknown, compare, lost_at
@@ -46,6 +47,8 @@ class RestoreSight:
     plans: Sequence[RebuildPlan]
     #: Without it, nobody knows whether the database is older.
     has_placement_a_mark: bool = True
+    #: Whether no manager has been at work lately.
+    is_idle: bool = False
 
     @property
     def is_older(self) -> bool:
@@ -53,12 +56,12 @@ class RestoreSight:
         return self.mark.is_older
 
     @property
-    def may_be_older(self) -> bool:
-        """Whether the database is older than Placement, or nobody knows.
+    def can_be_accepted(self) -> bool:
+        """Whether no manager works with the database.
 
-        Managers give Placement a mark within a minute. So if it has none, none is at work.
+        If the dump was made a moment ago, or if Placement was restored too, managers aren't held.
         """
-        return self.is_older or not self.has_placement_a_mark
+        return self.is_older or self.is_idle
 
     def needs_until(self, *, end_overdue: bool) -> bool:
         """Whether some reservation gets an end that only the operator can say."""
@@ -101,6 +104,9 @@ def look(now: datetime.datetime) -> RestoreSight:
     with session.reader() as db:
         mark = marks.read(db).seen_beside(present.number)
         lost = lost_at(mark, turns.done_until(db, TURN))
+        silence = executions.silence(db)
+        # Marks are counted in minutes that have begun.
+        lost = min(lost, now) if lost else None
         found = compare(restored.read_leases(db), seen, restored.known(db), lost, now)
         found = dataclasses.replace(
             found, waiting=restored.waiting(db), waits=restored.open_waits(db)
@@ -108,7 +114,13 @@ def look(now: datetime.datetime) -> RestoreSight:
         offered = flavors.every(db)
     host_ids = {host.hypervisor: host.id for host in hosts}
     plans = [_plan(unknown, offered, host_ids) for unknown in found.unknown if unknown.is_running]
-    return RestoreSight(mark, found, plans, has_placement_a_mark=present.number > 0)
+    return RestoreSight(
+        mark,
+        found,
+        plans,
+        has_placement_a_mark=present.number > 0,
+        is_idle=silence is None or silence > times.DEAD_AFTER,
+    )
 
 
 def _plan(unknown: Unknown, offered: Sequence[Flavor], host_ids: Mapping[str, str]) -> RebuildPlan:

@@ -36,7 +36,8 @@ _SAID = {
     Standing.OLDER: (
         logging.CRITICAL,
         "The database is older than Placement, so it was restored. Nothing is started, ended, sent "
-        f"or booked before you have run {_RUN}, which says what would happen",
+        f"or booked before you have run {_RUN}, which says what would happen: see the page "
+        "about restoring a database in the documentation",
     ),
     Standing.REPLACED: (
         logging.CRITICAL,
