@@ -52,5 +52,5 @@ def test_deletion_takes_few_statements_and_transactions(site: Site, admin: Perso
     booked = things.book(alpha, flavor)
     with counted(site.engine) as counts:
         assert alpha.delete(f"reservations/{booked['id']}").status_int == 204
-    assert counts["statements"] <= 24
-    assert counts["transactions"] <= 9
+    assert counts["statements"] <= 20
+    assert counts["transactions"] <= 5
