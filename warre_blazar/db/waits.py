@@ -132,6 +132,24 @@ def release(db: Session, wait: Wait, now: datetime.datetime) -> bool:
     return session.changed(db, kept.values(kept_until=None)) == 1
 
 
+#: What is kept for others than a project. It is built once, because each search reads it.
+_OFFERED = sa.select(
+    waits.c.found_flavor_id,
+    waits.c.start_date,
+    waits.c.end_date,
+    waits.c.instance_count,
+    waits.c.kept_until,
+).where(
+    # This follows from the last condition but two, but there is an index for it.
+    waits.c.state == WaitState.TOLD.value,
+    waits.c.ended_at > sa.bindparam("since"),
+    waits.c.kept_until > sa.bindparam("now"),
+    waits.c.found_flavor_id.in_(sa.bindparam("flavor_ids", expanding=True)),
+    waits.c.project_id != sa.bindparam("project_id"),
+    ~_is_booked(),
+)
+
+
 def offered(
     db: Session, flavor_ids: Collection[str], project_id: str | None, now: datetime.datetime
 ) -> dict[str, KeptOffers]:
@@ -142,22 +160,19 @@ def offered(
     """
     if project_id is None:
         return {}
-    query = sa.select(waits).where(
-        # This follows from the last condition, but there is an index for it.
-        waits.c.state == WaitState.TOLD.value,
-        waits.c.ended_at > now - times.TOLD_FIRST_FOR,
-        waits.c.kept_until > now,
-        waits.c.found_flavor_id.in_(flavor_ids),
-        waits.c.project_id != project_id,
-        ~_is_booked(),
-    )
-    by_flavor: dict[str, list[Wait]] = defaultdict(list)
-    for wait in _read(db, query):
-        by_flavor[wait.found_flavor_id or ""].append(wait)
+    values = {
+        "since": now - times.TOLD_FIRST_FOR,
+        "now": now,
+        "flavor_ids": list(flavor_ids),
+        "project_id": project_id,
+    }
+    by_flavor: dict[str, list[sa.Row[Any]]] = defaultdict(list)
+    for row in db.execute(_OFFERED, values):
+        by_flavor[row.found_flavor_id].append(row)
     return {
         key: KeptOffers(
-            [Claim(each.found, each.instance_count) for each in told if each.found],
-            max(each.kept_until for each in told if each.kept_until),
+            [Claim(Span(row.start_date, row.end_date), row.instance_count) for row in told],
+            max(row.kept_until for row in told),
         )
         for key, told in by_flavor.items()
     }
