@@ -159,11 +159,14 @@ def only(ref: str, candidates: Sequence[Flavor]) -> Flavor:
     )
 
 
+_MANY = sa.select(flavors).where(flavors.c.id.in_(sa.bindparam("ids", expanding=True)))
+
+
 def get_many(db: Session, ids: set[str]) -> dict[str, Flavor]:
     """The flavors with these ids, by id. Deleted flavors are included."""
     if not ids:
         return {}
-    rows = db.execute(sa.select(flavors).where(flavors.c.id.in_(ids))).mappings()
+    rows = db.execute(_MANY, {"ids": list(ids)}).mappings()
     return {row["id"]: of_row(row) for row in rows}
 
 
