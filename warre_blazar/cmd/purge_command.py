@@ -34,7 +34,7 @@ def add_parser(subparsers: Any) -> None:
 def _days(text: str) -> int:
     if text == "all":
         return 0
-    if int(text) < 1:
+    if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError("expected a whole number of at least 1, or all")
     return int(text)
 

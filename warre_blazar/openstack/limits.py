@@ -178,7 +178,11 @@ def register(
 
 def _write(method: str, path: str, body: Mapping[str, Any]) -> None:
     url = f"{keystone.auth_url(cfg.CONF)}/registered_limits{path}"
-    what = f"user {cfg.CONF.os_admin_username}, who needs the role admin, registers a limit: "
+    # Keystone changes no default while a project has a limit of its own of the same name.
+    what = (
+        f"user {cfg.CONF.os_admin_username}, who needs the role admin, registers a limit "
+        "(to change it, first take the projects' own limits of this name away): "
+    )
     with keystone.speaking_of(_SERVICE, what):
         keystone.service_session().request(url, method, json=body)
 

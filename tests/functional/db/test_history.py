@@ -182,7 +182,7 @@ def test_purge_command_counts_and_removes(
     status, said = run("--dry-run")
     assert (status, "would remove 1 leases" in said) == (0, True)
     assert db_api.lease_get(over.id) is not None
-    for bad in ("0", "-1"):
+    for bad in ("0", "-1", "30d"):
         with pytest.raises(SystemExit):
             run("--days", bad)
         assert "at least 1, or all" in capsys.readouterr().err
