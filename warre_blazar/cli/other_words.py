@@ -49,6 +49,7 @@ _BY_ID = "give the ID, which {reservation-list} --project {value} shows"
 _SERIES_BY_ID = "give the ID, which {reservation-series-list} --project {value} shows"
 _WAIT_BY_ID = "give the ID, which {reservation-wait-list} --project {value} shows"
 _REPLACE = "give all that it shall close: --host and --flavor replace the present ones"
+_NO_PRICE = "flavors have no price, so leave it out"
 _ALL_WINDOWS = "windows that are over are listed too, so leave it out"
 _OFFERS = "{reservation-offers} finds times of a length"
 _UP_TO = "--to +{value}d"
@@ -85,10 +86,13 @@ _BY_COMMAND: Mapping[str, Mapping[str, str]] = {
     "DeleteWait": {"--project": _WAIT_BY_ID},
     "CreateFlavor": {
         "--project": "{flavor-access-grant} FLAVOR PROJECT lets a project book a private flavor",
-        "--price": "flavors have no price, so leave it out",
+        "--price": _NO_PRICE,
     },
+    "UpdateFlavor": {"--price": _NO_PRICE},
+    "ShowFlavor": {"--limits": "they are shown without it; -c limits shows them alone"},
     "CreateWindow": {
         **_each(("--weekly", "--daily", "--repeat"), _WINDOWS),
+        "--preview": "--bookings show",
         "--all-hosts": '--host "$({reservation-host-status} -f value -c host | paste -sd ,)"',
     },
     "UpdateWindow": _each(
