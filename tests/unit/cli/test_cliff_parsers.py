@@ -149,8 +149,15 @@ def test_other_spelling_of_a_required_option_is_named(capsys: pytest.CaptureFixt
             "--all-hosts --start now --hours 1",
             'is --host "$(openstack reservation host status -f value -c host | paste -sd ,)"',
         ),
+        (
+            maintenance_windows.CreateWindow,
+            "--host cmp1 --start now --hours 1 --preview",
+            "is --bookings show meant?",
+        ),
         (maintenance_windows.ListWindows, "--past", "windows that are over are listed too"),
         (flavors.CreateFlavor, "f --vcpu 1 --price 0.5", "flavors have no price"),
+        (flavors.UpdateFlavor, "f --price 2", "flavors have no price"),
+        (flavors.ShowFlavor, "f --limits", "-c limits shows them alone"),
         (flavors.UpdateFlavor, "f g --slots 4", "; give one FLAVOR at a time, and put a value"),
         (
             messages.SetMessages,
