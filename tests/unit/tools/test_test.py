@@ -20,6 +20,7 @@ COVERED = {
     "torture": "cloud-short",
     "campaign": "cloud-short",
     "upgrade": "db-short",
+    "upgrade-blazar": "releases-short",
     "fuzz": "slow",
     "long": "slow",
 }
