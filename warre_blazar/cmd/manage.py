@@ -136,7 +136,8 @@ def _db(conf: cfg.ConfigOpts) -> int:
         if command is migration.downgrade and migration.revision_of(url) in _WITHOUT_MARK:
             _remove_mark(conf)
         if command in (migration.upgrade, migration.downgrade):
-            print(f"Tables: at revision {migration.revision_of(url)}")
+            now = migration.revision_of(url)
+            print(f"Tables: at revision {now}" if now else "Tables: removed")
     except migration.MigrationError as error:
         return _fail(str(error))
     except setup_errors.DATABASE as error:

@@ -89,7 +89,8 @@ def test_older_version_goes_on_with_tables_of_its_series(
     with newer():
         migration.upgrade(url, NEWER)
     migration.check(url)
-    for words, said in ((("current",), f"{NEWER}\n"), (("upgrade",), "")):
+    of_upgrade = f"Tables: at revision {NEWER}\n"
+    for words, said in ((("current",), f"{NEWER}\n"), (("upgrade",), of_upgrade)):
         assert command(url, tmp_path, *words) == 0
         assert capsys.readouterr().out == said
     assert migration.revision_of(url) == NEWER
