@@ -82,7 +82,7 @@ class _AdaptedParser(argparse.ArgumentParser):
 
 
 class StrictParser(_AdaptedParser):
-    """A parser for an action of a program that has no CLI's own parser."""
+    """The parser of a command of ``warre-blazar-manage``, whose parsers cliff doesn't make."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)

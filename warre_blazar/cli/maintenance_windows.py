@@ -144,7 +144,7 @@ class UpdateWindow(_Windows, base.OneCommand, base.ChangeCommand, base.ShowComma
         arguments.add_start(
             parser,
             "new start of the window (without an end or a length, the length doesn't change; +2h "
-            "means two hours later)",
+            "means two hours after the present start)",
         )
         arguments.add_until(
             parser,

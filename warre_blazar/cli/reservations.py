@@ -194,7 +194,7 @@ class UpdateReservation(ReservationCommand, base.OneCommand, base.ChangeCommand,
         arguments.add_start(
             parser,
             "new start (without an end or a length, the length doesn't change; +2h means two hours "
-            "later than now booked)",
+            "after the present start)",
         )
         arguments.add_until(
             parser,

@@ -132,7 +132,7 @@ def release(db: Session, wait: Wait, now: datetime.datetime) -> bool:
     return session.changed(db, kept.values(kept_until=None)) == 1
 
 
-#: What is kept for others than a project. It is built once, because each search reads it.
+#: The query of what is kept for others than a project. Each search sends it, so it is built once.
 _OFFERED = sa.select(
     waits.c.found_flavor_id,
     waits.c.start_date,
@@ -140,7 +140,7 @@ _OFFERED = sa.select(
     waits.c.instance_count,
     waits.c.kept_until,
 ).where(
-    # This follows from the last condition but two, but there is an index for it.
+    # The third condition implies the first two, for which there is an index.
     waits.c.state == WaitState.TOLD.value,
     waits.c.ended_at > sa.bindparam("since"),
     waits.c.kept_until > sa.bindparam("now"),

@@ -166,7 +166,7 @@ class _DeletedLease:
         #: The lease as it was last read or written. None: it is to be read.
         self._known: Any = None
         self._is_gone = False
-        #: Whether it was deleted, of which Blazar doesn't know yet.
+        #: Whether it was deleted whole. Blazar goes on with its steps, which change nothing then.
         self.is_deleted = False
 
     def lease_get(self, read: Callable[..., Any], lease_id: str) -> Any:
@@ -185,7 +185,7 @@ class _DeletedLease:
         return self._known
 
     def _deletes_planned(self) -> bool:
-        """Delete the lease, if that takes no more than a transaction."""
+        """Delete the lease whole if it is such a lease, and say whether it was deleted."""
         types = [each.resource_type for each in self._known.reservations] if self._known else []
         if types != [RESOURCE_TYPE] or not enforcement.is_quick():
             return False

@@ -21,7 +21,7 @@ from warre_blazar.services.flavors import capacity, flavors
 from warre_blazar.services.maintenance import maintenance_windows
 from warre_blazar.services.slots import availability, free_slots, offers
 
-# The comparison reads providers, which a process reads only once.
+# The comparison would read the providers of hosts, which a process reads only once.
 pytestmark = [pytest.mark.usefixtures("database"), pytest.mark.uncompared]
 
 SPAN = world.hours(1, 3)

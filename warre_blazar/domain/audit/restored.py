@@ -83,7 +83,7 @@ class Unknown:
 class Restored:
     """What the older database doesn't know, and what would happen if managers went on with it.
 
-    What ends first comes first.
+    Leases that end earlier come first.
     """
 
     #: Until when managers have worked with the lost database, for sure. None: nobody knows.
