@@ -6,6 +6,7 @@ import threading
 from tests.torture.arithmetic import SLOTS
 from tests.torture.ledger import View
 from tests.torture.reading import LeaseRow, ReservationRow, ServerRow, Snapshot, Time
+from warre_blazar.domain.running.execution import DELETE, DURING
 
 #: What a start or an end may be late, in seconds.
 MOST = 60.0
@@ -98,7 +99,9 @@ class Onlooker:
                 continue
             reservation, lease = ours[server.flavor]
             is_fewer = (reservation.count or 0) < self._counts.get(server.flavor, 0)
-            if reservation.status == "active" and snapshot.now < lease.end and not is_fewer:
+            # A user who deletes a running reservation deletes its servers too.
+            is_kept = reservation.status == "active" and lease.status != DURING[DELETE]
+            if is_kept and snapshot.now < lease.end and not is_fewer:
                 self.lost[key] = (
                     f"{snapshot.now}: server {key} is gone, and its reservation {reservation.id} "
                     f"lasts until {lease.end}"

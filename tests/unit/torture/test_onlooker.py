@@ -82,17 +82,22 @@ def test_what_was_due_while_all_was_stopped_has_its_time_afterwards(
 
 
 @pytest.mark.parametrize(
-    ("reservation", "count", "is_lost"),
-    [("active", 2, True), ("active", 1, False), ("deleted", 2, False)],
-    ids=["running", "fewer instances", "over"],
+    ("lease", "reservation", "count", "is_lost"),
+    [
+        ("ACTIVE", "active", 2, True),
+        ("ACTIVE", "active", 1, False),
+        ("ACTIVE", "deleted", 2, False),
+        ("DELETING", "active", 2, False),
+    ],
+    ids=["running", "fewer instances", "over", "being deleted"],
 )
 def test_server_that_goes(
-    onlooker: Onlooker, scene: Scene, reservation: str, count: int, is_lost: bool
+    onlooker: Onlooker, scene: Scene, lease: str, reservation: str, count: int, is_lost: bool
 ):
     become(scene, "ACTIVE", "active", 2)
     scene.servers = [ServerRow("server", "rlease", "active")]
     look(onlooker, scene)
-    become(scene, "ACTIVE", reservation, count)
+    become(scene, lease, reservation, count)
     scene.servers = []
     look(onlooker, scene)
     assert (set(onlooker.lost), onlooker.servers) == ({"server"} if is_lost else set(), {"server"})
