@@ -305,12 +305,22 @@ def _begin_opening(db: Session, reservation_id: str) -> tuple[Note, Places]:
 
 
 def grant(reservation_id: str, prepared: Prepared) -> None:
+    """Give the project access to a prepared reservation, and write that it is open.
+
+    :param prepared: as in ``give_access``.
+    :raises PlacesUnusable, ServiceUnavailable, ServiceRefused: as in ``give_access``.
+    """
+    if give_access(reservation_id, prepared):
+        session.change(finish_opening, reservation_id, prepared)
+
+
+def give_access(reservation_id: str, prepared: Prepared) -> bool:
     """Give the project access to the Nova flavor of a prepared reservation.
 
     Nothing is done if the backing is being removed.
 
-    :param prepared: what ``prepare`` has returned. If the reservation was moved to other hosts
-        since, it stays marked as not completely open, and ``reconcile`` opens it on the new hosts.
+    :param prepared: what ``prepare`` has returned.
+    :returns: whether ``finish_opening`` has to follow.
     :raises PlacesUnusable: the project has access, but can't use all places. The reservation stays
         marked as not completely open.
     :raises ServiceUnavailable, ServiceRefused:
@@ -319,7 +329,7 @@ def grant(reservation_id: str, prepared: Prepared) -> None:
         note = _get(db, reservation_id)
     # If the caller has prepared hosts, others may have opened the reservation on other hosts since.
     if note.phase is Phase.CLOSING or (note.phase is Phase.OPEN and not prepared.hosts):
-        return
+        return False
     if note.shares_flavor:
         session.change(_take_flavor, reservation_id)
         # Also if it was made ahead, another reservation may have replaced it.
@@ -331,8 +341,7 @@ def grant(reservation_id: str, prepared: Prepared) -> None:
         session.change(backings.begin_opening, reservation_id)
         places = sum(host.instances for host in prepared.hosts)
         raise exceptions.PlacesUnusable(unusable, places)
-    if not session.change(_finish_opening, reservation_id, prepared):
-        LOG.info("Reservation %s has moved or is being removed", reservation_id)
+    return True
 
 
 def _take_flavor(db: Session, reservation_id: str) -> None:
@@ -346,28 +355,33 @@ def _take_flavor(db: Session, reservation_id: str) -> None:
     backings.take_flavor(db, reservation_id)
 
 
-def _finish_opening(db: Session, reservation_id: str, prepared: Prepared) -> bool:
-    """Mark a reservation as completely open, unless its hosts or guests have changed.
+def finish_opening(db: Session, reservation_id: str, prepared: Prepared) -> None:
+    """Mark a reservation to which its project has access as completely open.
 
-    The reason why the reservation couldn't be opened before is removed.
-
-    :returns: whether its hosts are still those that were prepared, and its backing isn't being
-        removed.
+    The reason why the reservation couldn't be opened before is removed. If its hosts or guests have
+    changed since it was prepared, or its backing is being removed, it isn't marked, and
+    ``reconcile`` opens it on its new hosts.
     """
     # A move to other hosts writes the hosts and the note in one transaction. If the move comes
     # first, the query below reads the new hosts. If the move comes later, it marks the reservation
     # as not completely open.
-    if not backings.finish_opening(db, reservation_id, has_guests=bool(prepared.guests)):
-        return False
-    is_same = allocations.hosts_of(db, reservation_id) == list(prepared.hosts)
-    if prepared.guests:
-        is_same &= _get(db, reservation_id).shared_with.keys() == prepared.shared_with
-    if is_same:
-        _tell_late_start(db, reservation_id)
-        reservations.set_reason(db, reservation_id, None)
-    else:
+    if backings.finish_opening(db, reservation_id, has_guests=bool(prepared.guests)):
+        if _is_as_prepared(db, reservation_id, prepared):
+            _tell_late_start(db, reservation_id)
+            reservations.set_reason(db, reservation_id, None)
+            return
         backings.half_close(db, reservation_id)
-    return is_same
+    LOG.info("Reservation %s has moved or is being removed", reservation_id)
+
+
+def _is_as_prepared(db: Session, reservation_id: str, prepared: Prepared) -> bool:
+    """Whether a reservation has the hosts and guests with which it was prepared."""
+    if allocations.hosts_of(db, reservation_id) != list(prepared.hosts):
+        return False
+    # That there are no guests yet, ``backings.finish_opening`` has found.
+    return not prepared.guests or (
+        _get(db, reservation_id).shared_with.keys() == prepared.shared_with
+    )
 
 
 def _tell_late_start(db: Session, reservation_id: str) -> None:

@@ -315,11 +315,14 @@ class Executor:
                 self._submit(self._start if claimed.action == START else self._end, claimed)
 
     def _start(self, claimed: Claimed) -> None:
+        opened: dict[str, Prepared] = {}
         not_open: dict[str, str] = {}
         partly_open: dict[str, str] = {}
         for reservation_id in claimed.reservation_ids:
             try:
-                backing.grant(reservation_id, self._ready(reservation_id, claimed))
+                prepared = self._ready(reservation_id, claimed)
+                if backing.give_access(reservation_id, prepared):
+                    opened[reservation_id] = prepared
             except exceptions.PlacesUnusable as error:
                 partly_open[reservation_id] = error.message
             except exceptions.WarreError as error:
@@ -327,7 +330,7 @@ class Executor:
                 # password is wrong.
                 LOG.warning("Reservation %s will be opened later: %s", reservation_id, error)
                 not_open[reservation_id] = error.message
-        transactions.finish_start(claimed, self.manager_id, not_open, partly_open)
+        transactions.finish_start(claimed, self.manager_id, opened, not_open, partly_open)
         self._done(claimed)
 
     def _ready(self, reservation_id: str, claimed: Claimed) -> Prepared:

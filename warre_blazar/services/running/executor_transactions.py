@@ -34,6 +34,7 @@ from warre_blazar.domain.running.lease import Event, Lease
 from warre_blazar.domain.running.lease_states import TARGETS, Statuses, Summary
 from warre_blazar.domain.running.snapshots import USUAL, BeforeEndRule
 from warre_blazar.services.messages import notifications
+from warre_blazar.services.running import backing
 from warre_blazar.services.running.backing import Prepared
 
 
@@ -135,11 +136,14 @@ def _own_time(lease: Lease, action: str) -> datetime.datetime:
 def finish_start(
     claimed: Claimed,
     manager_id: str,
+    opened: Mapping[str, Prepared],
     not_open: Mapping[str, str],
     partly_open: Mapping[str, str] | None = None,
 ) -> None:
     """Write that a lease has started.
 
+    :param opened: the reservations to which their project has access, as they were prepared. The
+        keys are their ids.
     :param not_open: the reasons why reservations couldn't be opened yet. The keys are the ids of
         these reservations. The reconciler opens them later.
     :param partly_open: the reasons why reservations couldn't be opened completely, in the same way.
@@ -148,6 +152,8 @@ def finish_start(
     with session.writer() as db:
         executions.finish(db, claimed.lease.id, manager_id)
         (lease,) = leases.read(db, [claimed.lease.id])
+        for reservation_id, prepared in opened.items():
+            backing.finish_opening(db, reservation_id, prepared)
         for reservation_id, reason in not_open.items():
             reservations.set_reason(db, reservation_id, reason)
         # If a reservation has a reason by now, its project is told that it can't be used.
