@@ -234,6 +234,16 @@ BEGIN_DUE_EVERY = 0.25
 #: :longer: Users wait longer when they change a reservation just before its start.
 #: :shorter: Preparing may not be done in time, so the reservation starts late.
 START_LEAD = 10 * SECOND
+#: What it takes to prepare one of many starts. If START_LEAD isn't enough for all starts of the
+#: next minute, they are claimed earlier.
+#: :longer: Reservations that start with many others can't be changed for a longer time before.
+#: :shorter: Preparing may not be done in time, so many reservations that start together are late.
+START_TAKES = 0.1 * SECOND
+#: A start is claimed at most this long before it is due, however many there are.
+#: :longer: Reservations that start with hundreds of others can't be changed for a longer time
+#:     before.
+#: :shorter: The last of hundreds of starts are late.
+LONGEST_START_LEAD = MINUTE
 #: A manager claims an end, or a repeated start, this long before it is due. Requests to extend the
 #: reservation are refused during this time.
 #: :longer: The last moment for an extension is earlier.

@@ -22,9 +22,10 @@ from warre_blazar.domain.running.execution import (
     DURING,
     END,
     EVENTS,
-    LEAD,
+    LONGEST_LEAD,
     RETRY_LEAD,
     START,
+    lead,
 )
 from warre_blazar.domain.running.lease import (
     BEFORE_END_EVENT,
@@ -245,7 +246,7 @@ def unsettled(db: Session, now: datetime.datetime) -> set[str]:
 def due(db: Session, action: str, now: datetime.datetime) -> list[str]:
     """The ids of leases that a manager should claim now, the earliest first.
 
-    The start or the end of these leases is due, or will be due within the time ``LEAD``.
+    The start or the end of these leases is due, or will be due within the time ``lead``.
 
     Only leases with flavor:slot reservations are included. A lease is left out while a manager or
     Blazar works on it.
@@ -253,23 +254,26 @@ def due(db: Session, action: str, now: datetime.datetime) -> list[str]:
     :param action: ``execution_timing.START`` or ``END``.
     """
     when = leases.c.start_date if action == START else leases.c.end_date
+    latest = now + LONGEST_LEAD[action]
     query = (
-        sa.select(leases.c.id)
+        sa.select(leases.c.id, when, events.c.time)
         .select_from(events.join(leases, leases.c.id == events.c.lease_id))
         .where(
             events.c.status == lease_states.UNDONE,
             sa.or_(events.c.time == when, events.c.time <= now + RETRY_LEAD),
-            events.c.time <= now + LEAD[action],
+            events.c.time <= latest,
             events.c.event_type == EVENTS[action],
             leases.c.status.in_(BEFORE[action]),
-            when <= now + LEAD[action],
+            when <= latest,
             ours(),
         )
         .order_by(when)
     )
     if action == START:
         query = query.where(leases.c.end_date > now)
-    return list(db.scalars(query))
+    found = db.execute(query).all()
+    until = now + lead(action, len(found))
+    return [lease_id for lease_id, *moments in found if max(moments) <= until]
 
 
 def due_reminders(db: Session, now: datetime.datetime) -> list[tuple[str, Event]]:

@@ -24,8 +24,21 @@ BEFORE = {START: ("PENDING",), END: ("PENDING", "ACTIVE", "ERROR")}
 #: use the reservation yet. During the lead of an end, requests to extend the lease are refused.
 LEAD = {START: times.START_LEAD, END: times.END_LEAD}
 
+#: By action, the longest lead that ``lead`` returns.
+LONGEST_LEAD = {**LEAD, START: times.LONGEST_START_LEAD}
+
 #: After a failed attempt, a manager claims the action again this long before the next attempt.
 RETRY_LEAD = LEAD[END]
+
+
+def lead(action: str, together: int) -> datetime.timedelta:
+    """The lead of an action.
+
+    :param together: how many leases have it due within its longest lead.
+    """
+    if action != START:
+        return LEAD[action]
+    return min(max(LEAD[START], together * times.START_TAKES), LONGEST_LEAD[START])
 
 
 def pause(attempts: int) -> datetime.timedelta:

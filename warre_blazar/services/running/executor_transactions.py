@@ -24,7 +24,7 @@ from warre_blazar.domain.running.execution import (
     DURING,
     END,
     EVENTS,
-    LEAD,
+    LONGEST_LEAD,
     RETRY_LEAD,
     START,
     claim_state,
@@ -123,7 +123,7 @@ def _is_due(lease: Lease, action: str, now: datetime.datetime) -> bool:
     if not lease.is_ours() or len(events) != 1 or events[0].status != lease_states.UNDONE:
         return False
     event_time, own_time = events[0].time, _own_time(lease, action)
-    if event_time is None or max(event_time, own_time) > now + LEAD[action]:
+    if event_time is None or max(event_time, own_time) > now + LONGEST_LEAD[action]:
         return False
     return event_time == own_time or event_time <= now + RETRY_LEAD
 
