@@ -291,6 +291,13 @@ def allocated(db: Session, reservation_id: str) -> dict[str, int]:
     return {host_id: count for host_id, count in db.execute(query)}
 
 
+#: What a reservation may have to wait for: tables, an alias of each, and the shared column.
+_SHARED = (
+    (allocations, allocations.alias(), "compute_host_id"),
+    (backings, backings.alias(), "nova_flavor"),
+)
+
+
 def still_ending(
     db: Session,
     reservation_ids: Collection[str],
@@ -306,8 +313,7 @@ def still_ending(
         their lease is UPDATING. Such a lease ends only after its update, so its servers still run.
     """
     queries = []
-    for table, shared in ((allocations, "compute_host_id"), (backings, "nova_flavor")):
-        other = table.alias()
+    for table, other, shared in _SHARED:
         queries.append(
             sa.select(table.c.reservation_id)
             .select_from(

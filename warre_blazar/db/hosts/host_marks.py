@@ -25,11 +25,13 @@ from warre_blazar.db.tables import (
 from warre_blazar.domain.hosts.host_marks import Abandoned, Drain, Marks, OnHost
 from warre_blazar.domain.timeline import Span
 
+#: An alias is made once, because SQLAlchemy copies all of its table's columns.
+_MARKS = host_generations.alias()
+
 
 def works() -> sa.ColumnElement[bool]:
     """The SQL condition that a host in Blazar's table hasn't failed, and hasn't left Nova."""
-    marks = host_generations.alias()
-    has_left = sa.exists().where(marks.c.host_id == compute_hosts.c.id, marks.c.gone)
+    has_left = sa.exists().where(_MARKS.c.host_id == compute_hosts.c.id, _MARKS.c.gone)
     return sa.and_(compute_hosts.c.reservable, sa.not_(has_left))
 
 

@@ -216,9 +216,12 @@ def to_make(db: Session, before: datetime.datetime, given_up: datetime.datetime)
     return list(db.scalars(query))
 
 
+_NOTES, _LEASES, _RESERVATIONS = backings.alias(), leases.alias(), reservations.alias()
+
+
 def _is_next(start: sa.ColumnElement[datetime.datetime]) -> sa.ColumnElement[bool]:
     """The SQL condition that no earlier reservation with the same handle is left."""
-    other, lease, reservation = backings.alias(), leases.alias(), reservations.alias()
+    other, lease, reservation = _NOTES, _LEASES, _RESERVATIONS
     return sa.not_(
         sa.exists()
         .where(
@@ -343,11 +346,10 @@ def opened(db: Session, now: datetime.datetime) -> dict[str, Note]:
 
 def is_open(reservation_id: sa.ColumnElement[str]) -> sa.ColumnElement[bool]:
     """The SQL condition that a reservation is running and completely open."""
-    note = backings.alias()
     return reservation_id.in_(
-        sa.select(note.c.reservation_id)
-        .join(reservations, reservations.c.id == note.c.reservation_id)
-        .where(note.c.phase == Phase.OPEN, reservations.c.status == "active")
+        sa.select(_NOTES.c.reservation_id)
+        .join(reservations, reservations.c.id == _NOTES.c.reservation_id)
+        .where(_NOTES.c.phase == Phase.OPEN, reservations.c.status == "active")
     )
 
 

@@ -41,46 +41,60 @@ from warre_blazar.domain.timeline import Span
 EVENT_COLUMNS = (events.c.id, events.c.event_type, events.c.time, events.c.status)
 
 
+_OTHERS = reservations.alias()
+
+
+def _is_run() -> sa.ColumnElement[bool]:
+    """The SQL condition that this package starts and ends a reservation."""
+    with_ours = sa.exists().where(
+        _OTHERS.c.lease_id == reservations.c.lease_id, _OTHERS.c.resource_type == RESOURCE_TYPE
+    )
+    own_type = reservations.c.resource_type
+    return sa.or_(own_type == RESOURCE_TYPE, sa.and_(own_type == BESIDE, with_ours))
+
+
+#: Queries that each start and end sends are built once. The parameter has the ids of leases.
+_THESE: sa.BindParameter[str] = sa.bindparam("lease_ids", expanding=True)
+_EVENTS = (
+    sa.select(events.c.lease_id, *EVENT_COLUMNS)
+    .where(events.c.lease_id.in_(_THESE))
+    .order_by(events.c.created_at, events.c.id)
+)
+_RESERVATIONS = (
+    sa.select(
+        reservations.c.lease_id,
+        reservations.c.id,
+        _is_run(),
+        reservations.c.status,
+        sa.exists().where(allocations.c.reservation_id == reservations.c.id),
+        backings.is_whole(reservations.c.id),
+    )
+    .where(reservations.c.lease_id.in_(_THESE))
+    .order_by(reservations.c.id)
+)
+_LEASES = sa.select(
+    leases.c.id,
+    leases.c.status,
+    leases.c.start_date,
+    leases.c.end_date,
+    sa.func.coalesce(leases.c.updated_at, leases.c.created_at),
+).where(leases.c.id.in_(_THESE))
+
+
 def read(db: Session, lease_ids: Collection[str]) -> list[Lease]:
     """Read leases by id, in five queries. Leases that don't exist are left out."""
     if not lease_ids:
         return []
+    these = {"lease_ids": list(lease_ids)}
     events_of: dict[str, list[Event]] = defaultdict(list)
-    for lease_id, *values in db.execute(
-        sa.select(
-            events.c.lease_id, events.c.id, events.c.event_type, events.c.time, events.c.status
-        )
-        .where(events.c.lease_id.in_(lease_ids))
-        .order_by(events.c.created_at, events.c.id)
-    ):
+    for lease_id, *values in db.execute(_EVENTS, these):
         events_of[lease_id].append(Event(*values))
     reservations_of: dict[str, list[LeaseReservation]] = defaultdict(list)
-    held = sa.exists().where(allocations.c.reservation_id == reservations.c.id)
-    backed = backings.is_whole(reservations.c.id)
-    for lease_id, *facts in db.execute(
-        sa.select(
-            reservations.c.lease_id,
-            reservations.c.id,
-            _is_run(),
-            reservations.c.status,
-            held,
-            backed,
-        )
-        .where(reservations.c.lease_id.in_(lease_ids))
-        .order_by(reservations.c.id)
-    ):
+    for lease_id, *facts in db.execute(_RESERVATIONS, these):
         reservations_of[lease_id].append(LeaseReservation(*facts))
     executed = executions.of_leases(db, lease_ids)
     abandoned = executions.abandoned_works(db, lease_ids)
-    rows = db.execute(
-        sa.select(
-            leases.c.id,
-            leases.c.status,
-            leases.c.start_date,
-            leases.c.end_date,
-            sa.func.coalesce(leases.c.updated_at, leases.c.created_at),
-        ).where(leases.c.id.in_(lease_ids))
-    )
+    rows = db.execute(_LEASES, these)
     return [
         Lease(
             id=lease_id,
@@ -96,16 +110,6 @@ def read(db: Session, lease_ids: Collection[str]) -> list[Lease]:
         )
         for lease_id, status, start, end, updated_at in rows
     ]
-
-
-def _is_run() -> sa.ColumnElement[bool]:
-    """The SQL condition that this package starts and ends a reservation."""
-    others = reservations.alias()
-    with_ours = sa.exists().where(
-        others.c.lease_id == reservations.c.lease_id, others.c.resource_type == RESOURCE_TYPE
-    )
-    own_type = reservations.c.resource_type
-    return sa.or_(own_type == RESOURCE_TYPE, sa.and_(own_type == BESIDE, with_ours))
 
 
 def ours() -> sa.ColumnElement[bool]:
