@@ -102,6 +102,7 @@ def _allocated(placement: Placement, query: str, root: str, rng: random.Random) 
     return next(filter(None, map(placement.allocate, candidates)), None)
 
 
+@pytest.mark.whole
 def test_room_for_random_flavors_is_what_placement_allows(placement: Placement) -> None:
     rng = random.Random(_SEED)
     flavors = [random_flavors.random_flavor(rng) for _ in range(FLAVORS)]

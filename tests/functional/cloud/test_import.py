@@ -238,6 +238,7 @@ def test_imported_reservations_go_on(
     assert record["deleted_by"] == alpha.cloud.current_user_id
 
 
+@pytest.mark.whole
 def test_import_can_be_undone(alpha: Person, scene: Scene, records: Records) -> None:
     before = records.dump("events")
     scene.take_over()

@@ -29,6 +29,7 @@ def _is(who: Person, server: Any, status: str) -> None:
     until(f"a server in {status}", lambda: get(server.id).status == status)
 
 
+@pytest.mark.whole
 def test_unconfirmed_resize_out_does_not_keep_the_room(
     admin: Person, alpha: Person, offer: Offer
 ) -> None:
@@ -43,6 +44,7 @@ def test_unconfirmed_resize_out_does_not_keep_the_room(
     until("nothing to be left", lambda: not nova_side.leftovers(admin, kept["id"], [server.id]))
 
 
+@pytest.mark.whole
 def test_unconfirmed_migration_goes_with_its_server(
     admin: Person, alpha: Person, offer: Offer
 ) -> None:

@@ -172,6 +172,7 @@ def outputs(admin: Person) -> dict[str, list[str]]:
     return run_all(admin)
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("name", TUTORIALS)
 def test_commands_print_what_the_tutorial_shows(outputs: dict[str, list[str]], name: str) -> None:
     wanted = steps(name)
