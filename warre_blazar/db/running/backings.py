@@ -216,6 +216,7 @@ def to_make(db: Session, before: datetime.datetime, given_up: datetime.datetime)
     return list(db.scalars(query))
 
 
+#: Aliases are made once, because SQLAlchemy copies all columns of their tables.
 _NOTES, _LEASES, _RESERVATIONS = backings.alias(), leases.alias(), reservations.alias()
 
 

@@ -18,7 +18,7 @@ DURING = {START: "STARTING", END: "TERMINATING", DELETE: "DELETING"}
 #: claim the end of a PENDING lease, because a lease that never started must end too.
 BEFORE = {START: ("PENDING",), END: ("PENDING", "ACTIVE", "ERROR")}
 
-#: By action, the lead: a manager claims the action this long before it is due. Blazar's own
+#: By action, the usual lead: a manager claims the action this long before it is due. Blazar's own
 #: executor looks only for events that are due. So Blazar's executor never finds the event of a
 #: claimed action. During the lead of a start, the manager prepares the start, but the project can't
 #: use the reservation yet. During the lead of an end, requests to extend the lease are refused.
