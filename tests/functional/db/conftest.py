@@ -61,17 +61,14 @@ def _on_other_kinds(items: list[pytest.Item]) -> set[pytest.Item]:
     """All but one of the items that differ only by their kind of database.
 
     A test always gets the same kind. The tests of a module get different ones, so that most
-    statements run on each kind. Half of the tests get SQLite, which takes the least time.
+    statements run on each kind.
     """
     alike = collections.defaultdict(list)
     for item in items:
         names = getattr(item, "fixturenames", ())
         if "kind" in names and not item.get_closest_marker("every_kind"):
             alike[item.nodeid.replace(item.callspec.params["kind"], "")].append(item)
-    kept = set()
-    for name, same in alike.items():
-        choices = [*same, *(item for item in same if item.callspec.params["kind"] == "sqlite")]
-        kept.add(choices[zlib.crc32(name.encode()) % len(choices)])
+    kept = {same[zlib.crc32(name.encode()) % len(same)] for name, same in alike.items()}
     return {item for same in alike.values() for item in same} - kept
 
 
