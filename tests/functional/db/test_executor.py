@@ -28,7 +28,7 @@ from warre_blazar import timer, times
 from warre_blazar.db import session, tables
 from warre_blazar.db.running import backings, executions
 from warre_blazar.domain.running import backing_names
-from warre_blazar.domain.running.execution import DELETE, END, LEAD, START, lead
+from warre_blazar.domain.running.execution import DELETE, END, LEAD, START
 from warre_blazar.services.booking import changing, lookup
 from warre_blazar.services.running import backing
 from warre_blazar.services.running import executor_transactions as transactions
@@ -93,11 +93,6 @@ def test_many_starts_are_claimed_earlier(
     assert state(lease)[0] == state(other)[0] == "STARTING"
     manager.run(SPAN.start)
     assert (state(lease), state(other)) == (RUNNING, RUNNING)
-
-
-def test_many_starts_are_claimed_a_minute_before_at_most():
-    assert lead(START, 10_000) == datetime.timedelta(minutes=1)
-    assert (lead(START, 1), lead(END, 10_000)) == (LEAD[START], LEAD[END])
 
 
 def test_blazars_executor_finds_no_due_event(manager: Manager, lease: world.Lease, monkeypatch):

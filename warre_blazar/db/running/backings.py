@@ -222,17 +222,16 @@ _NOTES, _LEASES, _RESERVATIONS = backings.alias(), leases.alias(), reservations.
 
 def _is_next(start: sa.ColumnElement[datetime.datetime]) -> sa.ColumnElement[bool]:
     """The SQL condition that no earlier reservation with the same handle is left."""
-    other, lease, reservation = _NOTES, _LEASES, _RESERVATIONS
     return sa.not_(
         sa.exists()
         .where(
-            other.c.nova_flavor == backings.c.nova_flavor,
-            reservation.c.id == other.c.reservation_id,
-            lease.c.id == reservation.c.lease_id,
-            reservation.c.status != "deleted",
-            lease.c.start_date < start,
+            _NOTES.c.nova_flavor == backings.c.nova_flavor,
+            _RESERVATIONS.c.id == _NOTES.c.reservation_id,
+            _LEASES.c.id == _RESERVATIONS.c.lease_id,
+            _RESERVATIONS.c.status != "deleted",
+            _LEASES.c.start_date < start,
         )
-        .correlate_except(other, lease, reservation)
+        .correlate_except(_NOTES, _LEASES, _RESERVATIONS)
     )
 
 

@@ -255,7 +255,7 @@ def due(db: Session, action: str, now: datetime.datetime) -> list[str]:
     Only leases with flavor:slot reservations are included. A lease is left out while a manager or
     Blazar works on it.
 
-    :param action: ``execution_timing.START`` or ``END``.
+    :param action: ``START`` or ``END``.
     """
     when = leases.c.start_date if action == START else leases.c.end_date
     latest = now + LONGEST_LEAD[action]

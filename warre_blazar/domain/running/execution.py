@@ -36,9 +36,7 @@ def lead(action: str, together: int) -> datetime.timedelta:
 
     :param together: how many leases have it due within its longest lead.
     """
-    if action != START:
-        return LEAD[action]
-    return min(max(LEAD[START], together * times.START_TAKES), LONGEST_LEAD[START])
+    return min(max(LEAD[action], together * times.START_TAKES), LONGEST_LEAD[action])
 
 
 def pause(attempts: int) -> datetime.timedelta:

@@ -365,11 +365,12 @@ def finish_opening(db: Session, reservation_id: str, prepared: Prepared) -> None
     # A move to other hosts writes the hosts and the note in one transaction. If the move comes
     # first, the query below reads the new hosts. If the move comes later, it marks the reservation
     # as not completely open.
-    if backings.finish_opening(db, reservation_id, has_guests=bool(prepared.guests)):
-        if _is_as_prepared(db, reservation_id, prepared):
-            _tell_late_start(db, reservation_id)
-            reservations.set_reason(db, reservation_id, None)
-            return
+    is_marked = backings.finish_opening(db, reservation_id, has_guests=bool(prepared.guests))
+    if is_marked and _is_as_prepared(db, reservation_id, prepared):
+        _tell_late_start(db, reservation_id)
+        reservations.set_reason(db, reservation_id, None)
+        return
+    if is_marked:
         backings.half_close(db, reservation_id)
     LOG.info("Reservation %s has moved or is being removed", reservation_id)
 
