@@ -12,7 +12,7 @@ from tests.functional.cloud.waiting import until
 pytestmark = pytest.mark.together
 
 
-@pytest.mark.parametrize("affinity", [True, False])
+@pytest.mark.parametrize("affinity", [pytest.param(True, marks=pytest.mark.whole), False])
 def test_servers_are_where_they_were_asked_to_be(
     admin: Person, alpha: Person, offer: Offer, affinity: bool
 ) -> None:

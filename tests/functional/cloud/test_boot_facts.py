@@ -30,6 +30,7 @@ def test_running_reservation_names_a_zone_in_which_servers_boot(alpha: Person, o
     assert boot(alpha, running, "functional-zone", zone=zone) == "ACTIVE"
 
 
+@pytest.mark.whole
 def test_hint_of_host_reservations_finds_no_host(alpha: Person, offer: Offer):
     """Blazar's filter takes the server for one of a host reservation, as the guide says."""
     running = world.becomes(alpha, world.booked_now(alpha, offer()), "ACTIVE")

@@ -119,6 +119,7 @@ def no_polls() -> Iterator[None]:
         yield
 
 
+@pytest.mark.whole
 def test_gpu_that_is_taken_away_is_seen_after_a_refresh(
     placement: Placement, alpha: Person, offer: Offer, no_polls: None
 ) -> None:

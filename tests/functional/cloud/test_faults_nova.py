@@ -168,8 +168,12 @@ def test_outage_leaves_no_orphans_in_nova(admin: Person, outage: Outage, records
 
 @pytest.mark.parametrize(
     "rule",
-    ["os_compute_api:os-flavor-manage:create", "os_compute_api:os-aggregates:create"],
-    ids=["flavor", "aggregate"],
+    [
+        pytest.param("os_compute_api:os-flavor-manage:create", id="flavor"),
+        pytest.param(
+            "os_compute_api:os-aggregates:create", id="aggregate", marks=pytest.mark.whole
+        ),
+    ],
 )
 def test_start_that_nova_refuses_is_tried_again(
     admin: Person, alpha: Person, offer: Offer, records: Records, rule: str

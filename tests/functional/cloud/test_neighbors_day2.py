@@ -62,6 +62,7 @@ def another_image(alpha: Person) -> Any:
     image.delete_image(made.id)
 
 
+@pytest.mark.whole
 def test_rescued_and_rebuilt_server_keeps_its_place(
     admin: Person, alpha: Person, boot: Boot, another_image: str
 ) -> None:
@@ -88,6 +89,7 @@ def test_server_group_has_a_server_on_each_host(alpha: Person, boot: Boot) -> No
         compute.delete_server_group(group)
 
 
+@pytest.mark.whole
 def test_server_is_unshelved_in_its_zone_only(alpha: Person, boot: Boot) -> None:
     compute, server = alpha.cloud.compute, boot("functional-zoned")
     compute.shelve_server(server)
@@ -124,6 +126,7 @@ def test_what_an_operator_deletes_in_nova_is_made_anew(
     assert compute.get_server(first.id).status == "ACTIVE"
 
 
+@pytest.mark.whole
 def test_server_that_an_operator_has_locked_goes_at_the_end(
     admin: Person, alpha: Person, offer: Offer
 ) -> None:

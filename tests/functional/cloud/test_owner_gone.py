@@ -80,6 +80,7 @@ def booked(team: Team, flavor: dict[str, Any], status: str) -> dict[str, Any]:
     return world.booked(team.creator, flavor, world.far(2))
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("status", ["ALLOCATED", "ACTIVE"])
 @pytest.mark.parametrize("how", WAYS)
 def test_others_can_change_and_delete_reservations_without_a_creator(

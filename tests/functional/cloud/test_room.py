@@ -60,6 +60,7 @@ def test_unconfirmed_migration_goes_with_its_server(
     until("nothing to be left", lambda: not nova_side.leftovers(admin, mine["id"], [server.id]))
 
 
+@pytest.mark.whole
 def test_shelved_server_keeps_its_place(alpha: Person, offer: Offer) -> None:
     mine = _running(alpha, offer, "cmp1", 2)
     shelved = _booted(alpha, mine, "functional-shelved")

@@ -76,6 +76,7 @@ def test_reservation_says_what_it_lacks_until_the_stranger_has_gone(
     assert boots(alpha, shown, 1) == ["ACTIVE"]
 
 
+@pytest.mark.whole
 def test_instances_start_on_a_host_that_has_the_room(
     admin: Person, alpha: Person, offer: Offer, nova_flavor: Any
 ):

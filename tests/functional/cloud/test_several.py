@@ -12,7 +12,7 @@ from tests.functional.cloud.records import Records
 from tests.functional.cloud.waiting import until
 
 
-@pytest.fixture(scope="module", autouse=True)
+@pytest.fixture(scope="module")
 def running(alpha: Person, shared_offer: Offer) -> dict[str, Any]:
     """A running lease of two flavors on the same host."""
     flavors = [shared_offer(properties=world.on_host("cmp3")) for _ in range(2)]
@@ -68,6 +68,7 @@ def test_refused_lease_leaves_nothing(
     until("notes to go", lambda: not records.stale_notes())
 
 
+@pytest.mark.whole
 def test_two_flavors_in_one_lease(admin: Person, alpha: Person, running: dict[str, Any]) -> None:
     shown = [world.show(alpha, each) for each in running["reservations"]]
     servers = [alpha.boots(each["compute_flavor"], "functional-several") for each in shown]

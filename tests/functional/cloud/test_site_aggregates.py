@@ -107,7 +107,8 @@ def ordinary(admin: Person, alpha: Person) -> Iterator[Callable[[], str]]:
         compute.delete_flavor(flavor)
 
 
-@pytest.mark.parametrize("is_named", [pytest.param(False, marks=pytest.mark.whole), True])
+@pytest.mark.whole
+@pytest.mark.parametrize("is_named", [False, True])
 def test_project_with_a_reservation_boots_other_servers(
     admin: Person, alpha: Person, offer: Offer, ordinary: Callable[[], str], is_named: bool
 ) -> None:

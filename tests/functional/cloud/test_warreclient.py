@@ -56,6 +56,7 @@ def test_it_has_twenty_commands(warre: WarreClient) -> None:
     assert len(known) == 20
 
 
+@pytest.mark.whole
 def test_flavors(warre: WarreClient, recorded: dict[str, Any]) -> None:
     name = world.unique("warreclient")
     words = ["--description", "first", "--vcpu", "1", "--memory", "512", "--disk", "1"]
@@ -84,6 +85,7 @@ def test_flavors(warre: WarreClient, recorded: dict[str, Any]) -> None:
     assert warre.run("flavor", "show", made["id"]).returncode != 0
 
 
+@pytest.mark.whole
 def test_access(warre: WarreClient, recorded: dict[str, Any]) -> None:
     name = world.unique("warreclient")
     words = ["--vcpu", "1", "--memory", "512", "--disk", "1", "--max-length-hours", "72"]
@@ -103,6 +105,7 @@ def test_access(warre: WarreClient, recorded: dict[str, Any]) -> None:
         warre.prints("flavor", "delete", made["id"], user="admin")
 
 
+@pytest.mark.whole
 def test_windows(warre: WarreClient, recorded: dict[str, Any]) -> None:
     period = world.far().v2
     made = warre.prints(

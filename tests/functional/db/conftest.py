@@ -61,15 +61,23 @@ def _on_other_kinds(items: list[pytest.Item]) -> set[pytest.Item]:
     """All but one of the items that differ only by their kind of database.
 
     A test always gets the same kind. The tests of a module get different ones, so that most
-    statements run on each kind.
+    statements run on each kind. Tests with the mark ``same_logic`` get SQLite, on which they take
+    least.
     """
     alike = collections.defaultdict(list)
     for item in items:
         names = getattr(item, "fixturenames", ())
         if "kind" in names and not item.get_closest_marker("every_kind"):
             alike[item.nodeid.replace(item.callspec.params["kind"], "")].append(item)
-    kept = {same[zlib.crc32(name.encode()) % len(same)] for name, same in alike.items()}
+    kept = {_kept(name, same) for name, same in alike.items()}
     return {item for same in alike.values() for item in same} - kept
+
+
+def _kept(name: str, same: list[pytest.Item]) -> pytest.Item:
+    """The one of some tests that runs, by what they have in common of their names."""
+    if same[0].get_closest_marker("same_logic"):
+        same = [item for item in same if item.callspec.params["kind"] == "sqlite"] or same
+    return same[zlib.crc32(name.encode()) % len(same)]
 
 
 @pytest.fixture(scope="session", params=databases.KINDS)
@@ -96,6 +104,12 @@ def database(kind: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[sa
     finally:
         for name in options:
             cfg.CONF.clear_override(name, group="database")
+
+
+@pytest.fixture
+def stride(request: pytest.FixtureRequest) -> int:
+    """A test that tries all moments of a job tries one of so many of them."""
+    return 3 if request.config.getoption("--one-kind") else 1
 
 
 @pytest.fixture(autouse=True)
@@ -136,14 +150,14 @@ def kept(request: pytest.FixtureRequest, tables: None) -> Iterator[None]:
     """Compare what is kept of the hosts with the tables, after each transaction of the test.
 
     As in a manager, what Blazar's code writes changes generations. The short form compares after
-    every third transaction that writes.
+    every tenth transaction that writes, and at the end of a test.
     """
     kept_hosts.forget()
     outdated_hosts.register()
     if "database" not in request.fixturenames or request.node.get_closest_marker("uncompared"):
         yield
         return
-    each = 3 if request.config.getoption("--one-kind") else 1
+    each = 10 if request.config.getoption("--one-kind") else 1
     with kept_beside_fresh.compared(request.getfixturevalue("database"), each) as differences:
         yield
     assert not differences

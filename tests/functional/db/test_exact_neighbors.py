@@ -360,11 +360,13 @@ def check_rest(lease: world.Lease) -> None:
 
 
 @pytest.mark.usefixtures("without_trusts")
-def test_two_updates_of_a_lease_at_once_oversell_nothing(database: sa.Engine, cloud: Cloud):
+def test_two_updates_of_a_lease_at_once_oversell_nothing(
+    database: sa.Engine, cloud: Cloud, stride: int
+):
     """Both have read that nobody works on the lease. Somebody books whatever becomes free."""
     world.add_host(cloud, "only", vcpus=2)
     flavor = world.add_flavor(slots=100, vcpu=2)
-    for step in range(MARKING, 60):
+    for step in range(MARKING, 60, stride):
         lease = stock_lease(world.hours(10, 14))
         first = StockManager().update(lease, dates(world.hours(10, 16)))
         second = StockManager().update(lease, dates(world.hours(10, 12)))
@@ -410,13 +412,13 @@ def test_lease_with_a_floating_ip_too_gets_new_dates(cloud: Cloud):
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.whole)], ids=["some", "all"])
 @pytest.mark.usefixtures("without_trusts")
 def test_update_of_several_reservations_oversells_nothing(
-    database: sa.Engine, cloud: Cloud, seed: int
+    database: sa.Engine, cloud: Cloud, seed: int, stride: int
 ):
     """Somebody books some or all of what is free between any two steps of the update."""
     world.add_host(cloud, "a", vcpus=4)
     world.add_host(cloud, "b", vcpus=4)
     flavor = world.add_flavor(slots=100, vcpu=2)
-    for step in range(MARKING, 90):
+    for step in range(MARKING, 90, stride):
         lease = stock_lease(world.hours(10, 12), 3)
         update = StockManager().update(lease, dates(world.hours(14, 16)))
         with stepping(database, update):

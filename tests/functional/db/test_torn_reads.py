@@ -165,7 +165,12 @@ def pairs() -> Iterator[Any]:
 @pytest.mark.parametrize("kind", ["postgresql"], indirect=True)
 @pytest.mark.parametrize(("job", "other"), pairs())
 def test_what_is_done_between_two_reads_of_a_job_is_not_overlooked(
-    database: sa.Engine, scene: Scene, monkeypatch: pytest.MonkeyPatch, job: str, other: str
+    database: sa.Engine,
+    scene: Scene,
+    monkeypatch: pytest.MonkeyPatch,
+    job: str,
+    other: str,
+    stride: int,
 ):
     races.unlock(monkeypatch)
     rows, refusals = databases.dump(database), []
@@ -176,7 +181,7 @@ def test_what_is_done_between_two_reads_of_a_job_is_not_overlooked(
         except exceptions.WarreError as error:
             refusals.append(error)
 
-    for read in range(1, 200):
+    for read in range(1, 200, stride):
         act = functools.partial(do, other, scene.leases[1])
         with interrupted(database, read, act, locks_matter=other not in NO_LOCKS) as reached:
             do(job, scene.leases[0])

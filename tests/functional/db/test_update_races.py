@@ -141,10 +141,14 @@ def check_agreement(lease: world.Lease) -> None:
 
 @pytest.mark.parametrize("other", [fewer, longer])
 def test_two_updates_at_once_oversell_nothing(
-    database: sa.Engine, cloud: Cloud, flavor, other: Callable[[world.Lease], dict[str, Any]]
+    database: sa.Engine,
+    cloud: Cloud,
+    flavor,
+    other: Callable[[world.Lease], dict[str, Any]],
+    stride: int,
 ):
     """Both requests have read that nobody works on the lease, before either marks it."""
-    for step in range(MARKING, 60):
+    for step in range(MARKING, 60, stride):
         lease = book_all(flavor, SPAN)
         first = Manager().update(lease, other(lease))
         second = Manager().update(lease, end_of(hours(10, 12)))
@@ -239,14 +243,14 @@ def test_quota_that_a_shortened_lease_has_freed_is_not_used_twice(cloud: Cloud, 
 
 @pytest.mark.parametrize("deletes_first", [False, True], ids=["update-stops", "deletion-stops"])
 def test_deletion_beside_an_update_deletes_the_lease(
-    database: sa.Engine, cloud: Cloud, flavor, deletes_first, caplog
+    database: sa.Engine, cloud: Cloud, flavor, deletes_first, caplog, stride: int
 ):
     """Each request stops in turn before each of its transactions, and the other one overtakes it.
 
     The request that overtakes has read that nobody works on the lease. Users can cause that, so it
     leaves no traceback in the log.
     """
-    for step in range(MARKING, 60):
+    for step in range(MARKING, 60, stride):
         lease = book_all(flavor, SPAN)
         update = Manager().update(lease, fewer(lease) | end_of(hours(10, 16)))
         deletion = Manager().delete(lease)
