@@ -4,7 +4,6 @@ import collections
 import contextlib
 import dataclasses
 import logging
-import multiprocessing
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -13,7 +12,7 @@ import pytest
 from oslo_config import cfg
 
 from tests.fakes.cloud import LOGIN_OPTIONS
-from tests.functional.db import nodes, world
+from tests.functional.db import nodes, own_processes, world
 from warre_blazar import conf
 from warre_blazar.db import session
 from warre_blazar.errors import exceptions
@@ -114,11 +113,11 @@ def in_processes(shares: list[list[Job]], url: str, options: dict[str, str]) -> 
 
     :param options: the cloud's.
     """
-    spawn = multiprocessing.get_context("spawn")
-    barrier = spawn.Barrier(len(shares))
-    results: Any = spawn.Queue()
+    context = own_processes.context()
+    barrier = context.Barrier(len(shares))
+    results: Any = context.Queue()
     processes = [
-        spawn.Process(target=_process, args=(share, url, options, barrier, results))
+        context.Process(target=_process, args=(share, url, options, barrier, results))
         for share in shares
     ]
     for process in processes:

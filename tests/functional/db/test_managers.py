@@ -5,7 +5,6 @@
 
 import collections
 import datetime
-import multiprocessing
 import os
 import pathlib
 import random
@@ -19,7 +18,7 @@ from oslo_utils import timeutils
 
 from tests.fakes.cloud import Cloud
 from tests.fakes.service import Answer, Request, Service
-from tests.functional.db import manager_process, world
+from tests.functional.db import manager_process, own_processes, world
 from tests.functional.db.managers import OVER, state
 from warre_blazar.db import session, tables
 from warre_blazar.services.running import backing
@@ -55,13 +54,13 @@ class Managers:
     """The processes of the managers, of which one at a time is killed and replaced."""
 
     def __init__(self, config: str) -> None:
-        self._spawn = multiprocessing.get_context("spawn")
+        self._context = own_processes.context()
         self._args = (config,)
         self._running = [self._started() for _ in range(MANAGERS)]
         self.kills = 0
 
     def _started(self) -> Any:
-        process = self._spawn.Process(target=manager_process.run, args=self._args, daemon=True)
+        process = self._context.Process(target=manager_process.run, args=self._args, daemon=True)
         process.start()
         return process
 

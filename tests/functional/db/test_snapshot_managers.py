@@ -2,7 +2,6 @@
 
 import collections
 import datetime
-import multiprocessing
 import pathlib
 from typing import Any
 
@@ -12,7 +11,7 @@ from oslo_utils import timeutils
 
 from tests.fakes.cloud import Cloud
 from tests.fakes.service import Request
-from tests.functional.db import manager_process, world
+from tests.functional.db import manager_process, own_processes, world
 from warre_blazar.db import session, tables
 from warre_blazar.db.running import snapshots
 from warre_blazar.domain.running import backing_names
@@ -30,7 +29,7 @@ SERVERS = 9
 
 def started(config: str) -> Any:
     """A new manager process."""
-    process = multiprocessing.get_context("spawn").Process(
+    process = own_processes.context().Process(
         target=manager_process.run, args=(config,), daemon=True
     )
     process.start()

@@ -1,7 +1,6 @@
 """Those who wait are served once and in order, by managers in processes of their own."""
 
 import datetime
-import multiprocessing
 import pathlib
 from typing import Any
 
@@ -12,7 +11,7 @@ from oslo_utils import timeutils, uuidutils
 
 from tests.fakes.cloud import Cloud
 from tests.fakes.service import Request
-from tests.functional.db import manager_process, world
+from tests.functional.db import manager_process, own_processes, world
 from warre_blazar.db import session, tables, waits
 from warre_blazar.domain.timeline import Span
 from warre_blazar.domain.waits import Wait, WaitState
@@ -34,7 +33,7 @@ HOUR = datetime.timedelta(hours=1)
 
 def started(config: str) -> Any:
     """A new manager process."""
-    process = multiprocessing.get_context("spawn").Process(
+    process = own_processes.context().Process(
         target=manager_process.run_whole, args=(config,), daemon=True
     )
     process.start()

@@ -2,7 +2,6 @@
 
 import collections
 import dataclasses
-import multiprocessing
 import queue
 import random
 import threading
@@ -11,7 +10,7 @@ from typing import Any
 
 from blazar.db import api as db_api
 
-from tests.functional.db import races, world
+from tests.functional.db import own_processes, races, world
 from tests.functional.db.world import Lease
 from warre_blazar.errors import exceptions
 
@@ -33,10 +32,10 @@ def start(
     count: int, url: str, options: dict[str, str], flavors: list[Any], seconds: float
 ) -> list[Told]:
     """Let ``count`` processes work for some seconds, and return what each one was told."""
-    spawn = multiprocessing.get_context("spawn")
-    results: Any = spawn.Queue()
+    context = own_processes.context()
+    results: Any = context.Queue()
     processes = [
-        spawn.Process(target=_work, args=(seed, url, options, flavors, seconds, results))
+        context.Process(target=_work, args=(seed, url, options, flavors, seconds, results))
         for seed in range(count)
     ]
     for process in processes:
