@@ -63,7 +63,7 @@ def test_clouds_and_databases_run_beside_the_other_parts(tool: ModuleType):
     assert ["cloud-short"] in lanes
     assert ["galera"] in lanes
     assert ["db-short"] in lanes
-    assert any({"stock", "releases-short"} <= set(lane) for lane in lanes)
+    assert any({"stock", "slow"} <= set(lane) for lane in lanes)
     assert len(lanes) == 5
 
 
