@@ -7,6 +7,8 @@ import re
 import subprocess
 import sys
 
+import pytest
+
 ROOT = pathlib.Path(__file__).parents[2]
 BENCHMARKS = ROOT / "benchmarks"
 
@@ -48,6 +50,7 @@ def test_all_benchmarks_are_known():
     assert programs == {*SMALLEST, *LONG, *on_cloud[1].split()}
 
 
+@pytest.mark.slow
 def test_benchmarks_run(tmp_path):
     paths = map(str, (BENCHMARKS, ROOT, ROOT / "tools"))
     environment = {
