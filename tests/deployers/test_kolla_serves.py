@@ -94,8 +94,10 @@ def admin(blazar: Callable[..., Any]) -> Iterator[Person]:
         for item in found.get(path).json["results"]:
             url = f"{path.partition('?')[0]}/{item['id']}"
             answer = found.delete(url)
-            # 404: a manager has removed it since it was listed.
-            assert answer.status_int in (200, 202, 204, 404), answer
+            if answer.status_int == 404 and answer.json["detail"].get("by") == "user-admin":
+                # ``forwarding`` repeats a request after a 503. The first one was carried out.
+                continue
+            assert answer.status_int in (200, 202, 204), answer
             if answer.status_int == 202:
                 # A process with one thread doesn't wait long for a manager.
                 until(f"{url} to be gone", lambda url=url: found.get(url).status_int == 404)
