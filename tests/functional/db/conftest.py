@@ -61,8 +61,8 @@ def _on_other_kinds(items: list[pytest.Item]) -> set[pytest.Item]:
     """All but one of the items that differ only by their kind of database.
 
     A test always gets the same kind. The tests of a module get different ones, so that most
-    statements run on each kind. Tests with the mark ``same_logic`` get SQLite, on which they take
-    least.
+    statements run on each kind. Tests with the mark ``same_logic`` get SQLite, where they take
+    the least time.
     """
     alike = collections.defaultdict(list)
     for item in items:
@@ -74,7 +74,10 @@ def _on_other_kinds(items: list[pytest.Item]) -> set[pytest.Item]:
 
 
 def _kept(name: str, same: list[pytest.Item]) -> pytest.Item:
-    """The one of some tests that runs, by what they have in common of their names."""
+    """The one that runs of tests that differ only by their kind of database.
+
+    :param name: what is the same in their names.
+    """
     if same[0].get_closest_marker("same_logic"):
         same = [item for item in same if item.callspec.params["kind"] == "sqlite"] or same
     return same[zlib.crc32(name.encode()) % len(same)]
@@ -108,7 +111,10 @@ def database(kind: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[sa
 
 @pytest.fixture
 def stride(request: pytest.FixtureRequest) -> int:
-    """A test that tries all moments of a job tries one of so many of them."""
+    """The distance between two moments of a job at which a test does something else.
+
+    1: the test tries all moments. The short form tries every third.
+    """
     return 3 if request.config.getoption("--one-kind") else 1
 
 

@@ -1,4 +1,4 @@
-"""Processes of their own for tests, which need not import everything first."""
+"""Starts processes for tests without importing the package in each of them."""
 
 import multiprocessing
 from multiprocessing.context import ForkServerContext
@@ -8,9 +8,9 @@ _MODULES = ("tests.functional.db.manager_process", "tests.functional.db.races")
 
 
 def context() -> ForkServerContext:
-    """Starts processes as copies of one that has imported the package, and has done nothing else.
+    """A context whose processes are copies of one that has imported the package, and nothing else.
 
-    The environment variables are those of the time at which the first process was started.
+    All of them have the environment variables that this process had when it started the first one.
     """
     found = multiprocessing.get_context("forkserver")
     found.set_forkserver_preload(list(_MODULES))

@@ -160,10 +160,8 @@ def test_unregistered_limit_is_refused(cloud: Cloud, flavor):
         world.move(lease, world.hours(1, 9), rule=world.QUOTA)
 
 
-RACES = [
-    pytest.param({"reservation": ROOM, "hours": -1}, id="reservations"),
-    pytest.param({"reservation": -1, "hours": 2 * ROOM + 1}, id="hours"),
-]
+FEW_RESERVATIONS = {"reservation": ROOM, "hours": -1}
+FEW_HOURS = {"reservation": -1, "hours": 2 * ROOM + 1}
 
 
 def jobs(kind: str, flavor, how_many: int = MANY) -> list[races.Job]:
@@ -173,7 +171,7 @@ def jobs(kind: str, flavor, how_many: int = MANY) -> list[races.Job]:
     return [races.Job(world.add_lease(span), wish(flavor, span), whole) for span in spans]
 
 
-@pytest.mark.parametrize("limits", RACES)
+@pytest.mark.parametrize("limits", [FEW_RESERVATIONS, FEW_HOURS], ids=["reservations", "hours"])
 def test_simultaneous_threads_do_not_exceed_the_quota(kind, cloud: Cloud, flavor, limits):
     limit(cloud, **limits)
     result = races.in_threads(jobs(kind, flavor))
@@ -182,7 +180,9 @@ def test_simultaneous_threads_do_not_exceed_the_quota(kind, cloud: Cloud, flavor
 
 
 @pytest.mark.parametrize(
-    "limits", [RACES[0], pytest.param(*RACES[1].values, id=RACES[1].id, marks=pytest.mark.whole)]
+    "limits",
+    [FEW_RESERVATIONS, pytest.param(FEW_HOURS, marks=pytest.mark.whole)],
+    ids=["reservations", "hours"],
 )
 def test_simultaneous_processes_do_not_exceed_the_quota(
     kind, database: sa.Engine, cloud: Cloud, flavor, limits

@@ -123,7 +123,7 @@ def _is_due(lease: Lease, action: str, now: datetime.datetime) -> bool:
     if not lease.is_ours() or len(events) != 1 or events[0].status != lease_states.UNDONE:
         return False
     event_time, own_time = events[0].time, _own_time(lease, action)
-    # How long before a start is claimed, ``leases.due`` has decided.
+    # ``leases.due`` has decided how long before its start a lease is claimed.
     if event_time is None or max(event_time, own_time) > now + LONGEST_LEAD[action]:
         return False
     return event_time == own_time or event_time <= now + RETRY_LEAD
