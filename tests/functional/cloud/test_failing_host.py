@@ -83,6 +83,9 @@ def restored(admin: Person, records: Records) -> Iterator[None]:
     devcloud.start(f"nova-compute-{FAILING}")
     if row_of(records) is None:
         until(f"{FAILING} to be registered", lambda: _registered(admin))
+        # For five minutes it would ask Placement for the provider that went with the host, get 404,
+        # and fail to boot (doc/source/nova-options.rst, resource_provider_association_refresh).
+        devcloud.restart(f"nova-compute-{FAILING}")
     elif not is_reservable(records):
         with devcloud.manager_options("physical:host", MONITOR):
             until(f"{FAILING} to be reservable", lambda: is_reservable(records))
