@@ -134,7 +134,7 @@ class Site:
         world.set_status(lease, "CREATING")
         with session.writer() as db:
             db_api.lease_update(lease.id, {"status": "PENDING"})
-            notifications.add_of_lease(db, lease.id, "create")
+            notifications.add_of_leases(db, [lease.id], "create")
 
     def book_course(self) -> None:
         """Book a series, as the API does."""

@@ -128,7 +128,7 @@ def end(db: Session, dumped: DumpedLease, at: datetime.datetime) -> None:
         allocations.release(db, reservation_id)
         notes.delete(db, reservation_id)
     lease_writes.set_reservations(db, ids, "deleted")
-    lease_writes.write(db, lease, TARGETS[Summary.DELETED])
+    lease_writes.write(db, [lease], TARGETS[Summary.DELETED])
 
 
 def prolong(db: Session, dumped: DumpedLease, until: datetime.datetime) -> None:
@@ -137,7 +137,7 @@ def prolong(db: Session, dumped: DumpedLease, until: datetime.datetime) -> None:
     _forget_work(db, lease)
     summary = lease_states.summary(r.status for r in lease.reservations)
     if summary in (Summary.PENDING, Summary.ACTIVE):
-        lease_writes.write(db, lease, TARGETS[summary])
+        lease_writes.write(db, [lease], TARGETS[summary])
         (lease,) = lease_rows.read(db, [lease.id])
     lease_writes.reschedule(db, lease, Span(lease.span.start, until))
 

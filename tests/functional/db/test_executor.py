@@ -25,14 +25,15 @@ from tests.functional.db.managers import (
     told,
 )
 from warre_blazar import timer, times
-from warre_blazar.db import session, tables
+from warre_blazar.db import generations, session, tables
+from warre_blazar.db.hosts import allocations
 from warre_blazar.db.running import backings, executions
 from warre_blazar.domain.running import backing_names
 from warre_blazar.domain.running.execution import DELETE, END, LEAD, START
 from warre_blazar.services.booking import changing, lookup
 from warre_blazar.services.running import backing
 from warre_blazar.services.running import executor_transactions as transactions
-from warre_blazar.services.running.executor import Pools
+from warre_blazar.services.running.executor import Pools, _WorkUnderWay
 from warre_blazar.services.running.repair import Repairer
 
 pytestmark = pytest.mark.usefixtures("database")
@@ -361,8 +362,9 @@ def test_manager_that_resumes_late_has_lost_its_claim(cloud: Cloud, lease: world
 )
 def test_lost_claim_is_reported_at_once(lease: world.Lease, release: Any, arguments: tuple):
     """Another attempt couldn't get the claim back, so ``session.retried`` makes none."""
+    leases = [lease.id] if release is executions.finish else lease.id
     with pytest.raises(executions.ClaimLost):
-        session.change(release, lease.id, "another manager", *arguments)
+        session.change(release, leases, "another manager", *arguments)
 
 
 def test_claim_without_a_thread_is_given_back(cloud: Cloud, lease: world.Lease):
@@ -594,6 +596,92 @@ def test_start_after_a_move_removes_what_was_prepared_on_the_old_host(cloud: Clo
     offered = [name for name, totals in cloud.placement.offered().items() if cls in totals]
     (aggregate,) = (a for a in cloud.nova.aggregates.values() if a["name"] == lease.reservation_id)
     assert (offered, aggregate["hosts"]) == (["blazar_b"], ["b"])
+
+
+def hosts_of(lease: world.Lease) -> dict[str, int]:
+    with session.reader() as db:
+        return allocations.allocated(db, lease.reservation_id)
+
+
+@pytest.fixture
+def three(cloud: Cloud) -> list[world.Lease]:
+    """Leases that start at the same time."""
+    world.add_host(cloud, "a", vcpus=9)
+    flavor = world.add_flavor(slots=3)
+    return [world.book(world.request(flavor, SPAN)) for _ in range(3)]
+
+
+def test_start_that_hangs_keeps_no_other_start_from_being_written(
+    cloud: Cloud, three: list[world.Lease]
+):
+    with futures.ThreadPoolExecutor(3) as pool:
+        manager = Manager(pool)
+        manager.run(SPAN.start - SECOND)
+        world.until(lambda: len(manager.executor._waiting) == len(three))
+        cloud.nova.fail(match="flavors/.*/action", times=1, hang=True)
+        try:
+            manager.run(SPAN.start)
+            world.until(lambda: len(manager.executor._started) == 2)
+            assert [state(lease)[0] for lease in three] == ["STARTING"] * 3
+            manager.run(SPAN.start)
+            assert sorted(state(lease)[0] for lease in three) == ["ACTIVE", "ACTIVE", "STARTING"]
+        finally:
+            cloud.nova.mend()
+        world.until(lambda: all(state(lease) == RUNNING for lease in three))
+    assert sorted(told()) == sorted((lease.id, "event.start_lease") for lease in three)
+
+
+def started(manager: Manager, leases: list[world.Lease]) -> list[transactions.Started]:
+    """Let a manager give access to leases, without writing that they have started."""
+    executor = manager.executor
+    executor.beat()
+    ids = [lease.id for lease in leases]
+    claimed = transactions.claim(ids, START, executor.manager_id, SPAN.start, False)
+    assert len(claimed) == len(leases)
+    return [executor._opened(each) for each in claimed]
+
+
+def test_start_whose_claim_is_lost_keeps_no_other_start_from_being_written(
+    manager: Manager, three: list[world.Lease]
+):
+    executor = manager.executor
+    executor._started = started(manager, three)
+    executor._under_way = {
+        each.claimed.lease.id: _WorkUnderWay(each.claimed.attempt) for each in executor._started
+    }
+    lost, *others = three
+    with session.writer() as db:
+        db.execute(tables.executions.delete().where(tables.executions.c.lease_id == lost.id))
+    executor._finish_starts()
+    assert [state(lease) for lease in others] == [RUNNING, RUNNING]
+    assert state(lost)[0] == "STARTING"
+    assert executor._under_way == {}
+
+
+@pytest.mark.parametrize("kind", ["mariadb", "postgresql"], indirect=True, scope="session")
+def test_move_during_the_write_of_a_start_leaves_the_reservation_marked_as_not_open(
+    manager: Manager, cloud: Cloud, lease: world.Lease, monkeypatch: pytest.MonkeyPatch
+):
+    """A transaction on MariaDB doesn't see what is committed after its first read."""
+    source, to = hosts_of(lease), world.add_host(cloud, "b")
+    write = backing.finish_opening
+
+    def move() -> None:
+        with session.writer() as db:
+            moved = tables.allocations.update().values(compute_host_id=to)
+            db.execute(moved.where(tables.allocations.c.reservation_id == lease.reservation_id))
+            generations.outdate(db, [*source, to])
+
+    def moved_before(db: Any, opened: Any) -> None:
+        with futures.ThreadPoolExecutor(1) as thread:
+            thread.submit(move).result()
+        write(db, opened)
+
+    monkeypatch.setattr(backing, "finish_opening", moved_before)
+    transactions.finish_starts(started(manager, [lease]), manager.executor.manager_id)
+    with session.reader() as db:
+        assert backings.get(db, lease.reservation_id).phase is backings.Phase.OPENING
+    assert state(lease) == RUNNING
 
 
 def test_reservation_moved_between_preparation_and_start_is_opened_on_its_new_host(cloud: Cloud):

@@ -218,7 +218,7 @@ def test_turn_of_a_dead_manager_is_taken(cloud: Cloud, clock: FakeClock, databas
 def add(subject: str, at: datetime.datetime = world.NOW, project_id: str = "p") -> None:
     """Write a notice about some lease into the channel of leases."""
     lease = {"lease_id": subject, "project_id": project_id, "user_id": "u"}
-    session.change(outbox.add_lease, lease, "delete", at)
+    session.change(outbox.add_leases, [lease], "delete", at)
 
 
 @pytest.fixture
@@ -263,7 +263,7 @@ def test_entry_that_is_committed_late_is_told(database: sa.Engine):
     """Its id is smaller than that of an entry that is told already."""
     with sa.orm.Session(database) as late:
         lease = {"lease_id": "late", "project_id": "p", "user_id": "u"}
-        outbox.add_lease(late, lease, "delete", world.NOW)
+        outbox.add_leases(late, [lease], "delete", world.NOW)
         add("early")
         assert [n.subject for n in waiting_for(outbox.LEASES)] == ["early"]
         late.commit()

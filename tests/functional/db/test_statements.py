@@ -14,11 +14,15 @@ from warre_blazar.db import session, tables
 from warre_blazar.db.booking import quotas as stored
 from warre_blazar.db.booking.reservations import Filter
 from warre_blazar.db.hosts import allocations, kept_hosts, reservable_hosts
+from warre_blazar.db.running import executions
+from warre_blazar.domain.running.execution import START
 from warre_blazar.domain.slots import free_time
 from warre_blazar.errors import exceptions
 from warre_blazar.services.booking import admission, lookup, quotas
 from warre_blazar.services.flavors import capacity, flavors
 from warre_blazar.services.maintenance import maintenance_windows
+from warre_blazar.services.running import backing
+from warre_blazar.services.running import executor_transactions as transactions
 from warre_blazar.services.slots import availability, free_slots, offers
 
 # The comparison would read the providers of hosts, which a process reads only once.
@@ -119,6 +123,27 @@ def test_statements_of_a_reservations_life_do_not_grow_with_rows(database: sa.En
     few = life(database, flavor)
     fill(database, 48, 19)
     assert life(database, flavor) == few
+
+
+def starting(engine: sa.Engine, count: int) -> int:
+    """The number of statements that write the starts of reservations."""
+    flavor = world.add_flavor(slots=count)
+    made = [world.book(world.request(flavor, SPAN)).id for _ in range(count)]
+    session.change(executions.beat, "manager", "host")
+    claimed = transactions.claim(made, START, "manager", SPAN.start, False)
+    started = []
+    for each in claimed:
+        opened = {i: backing.prepare(i) for i in each.reservation_ids}
+        assert all(backing.give_access(i, prepared) for i, prepared in opened.items())
+        started.append(transactions.Started(each, opened))
+    with counted(engine) as statements:
+        transactions.finish_starts(started, "manager")
+    return len(statements)
+
+
+def test_statements_of_starts_do_not_grow_with_their_number(database: sa.Engine, cloud: Cloud):
+    world.add_host(cloud, "a", vcpus=99)
+    assert starting(database, 1) == starting(database, 9) < 30
 
 
 def offer(count: int) -> None:

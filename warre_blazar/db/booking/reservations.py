@@ -481,8 +481,13 @@ def webhook(db: Session, reservation_id: str) -> str | None:
 
 def set_reason(db: Session, reservation_id: str, reason: str | None) -> None:
     """Write why a reservation is in ERROR or isn't open yet. None removes the reason."""
+    set_reasons(db, [reservation_id], reason)
+
+
+def set_reasons(db: Session, reservation_ids: Collection[str], reason: str | None) -> None:
+    """Write the same reason for reservations, as ``set_reason`` does for one."""
     db.execute(
         bookings.update()
-        .where(bookings.c.reservation_id == reservation_id)
+        .where(bookings.c.reservation_id.in_(reservation_ids))
         .values(status_reason=reason)
     )

@@ -340,7 +340,12 @@ def find_ids(db: Session, ref: str) -> frozenset[str]:
 
 def hosts_of(db: Session, reservation_id: str) -> list[HostUse]:
     """The hosts on which a reservation has instances."""
-    return host_uses(db, allocations.c.reservation_id == reservation_id).get(reservation_id, [])
+    return host_uses(db, of_reservations([reservation_id])).get(reservation_id, [])
+
+
+def of_reservations(reservation_ids: Collection[str]) -> sa.ColumnElement[bool]:
+    """The SQL condition that an allocation is one of the reservations'."""
+    return allocations.c.reservation_id.in_(reservation_ids)
 
 
 def zones_of(db: Session, reservation_id: str) -> list[str]:

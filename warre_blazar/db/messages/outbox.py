@@ -363,10 +363,13 @@ def add_wait(
         _insert(db, [_values(wait.id, news, content)])
 
 
-def add_lease(db: Session, lease: Mapping[str, Any], event: str, at: datetime.datetime) -> None:
-    """Write Blazar's notification ``lease.EVENT`` into the outbox.
+def add_leases(
+    db: Session, leases: Iterable[Mapping[str, Any]], event: str, at: datetime.datetime
+) -> None:
+    """Write Blazar's notifications ``lease.EVENT`` into the outbox.
 
-    :param lease: the payload of the notification.
+    :param leases: the payloads of the notifications.
     """
-    content = jsonutils.to_primitive({**lease, "event": event})
-    _insert(db, [_values(lease["lease_id"], News(Kind.LEASE, at), content)])
+    news = News(Kind.LEASE, at)
+    contents = [jsonutils.to_primitive({**lease, "event": event}) for lease in leases]
+    _insert(db, [_values(content["lease_id"], news, content) for content in contents])

@@ -144,12 +144,23 @@ def missing_instances(db: Session, reservation_id: str) -> int:
     return int(values.get(MISSING_INSTANCES, 0))
 
 
-def is_shut(db: Session, reservation_id: str) -> bool:
-    """Whether a reservation couldn't be opened when it began, and wasn't later, by its log."""
+def shut(db: Session, reservation_ids: Collection[str]) -> list[str]:
+    """Those of reservations that couldn't be opened when they began, and weren't later, by the log.
+
+    :param reservation_ids: the ids of Blazar's reservations.
+    """
     kinds = [kind.value for kind in (ChangeKind.REFUSED, ChangeKind.OPENED)]
-    noted = (is_change(reservation_id), log_entries.c.kind.in_(kinds))
-    query = sa.select(log_entries.c.kind).where(*noted).order_by(log_entries.c.id.desc()).limit(1)
-    return bool(db.scalar(query) == ChangeKind.REFUSED.value)
+    query = (
+        sa.select(log_entries.c.subject, log_entries.c.kind)
+        .where(
+            log_entries.c.subject.in_(reservation_ids),
+            log_entries.c.is_logged == sa.true(),
+            log_entries.c.kind.in_(kinds),
+        )
+        .order_by(log_entries.c.id)
+    )
+    last = {subject: kind for subject, kind in db.execute(query)}
+    return [i for i, kind in last.items() if kind == ChangeKind.REFUSED.value]
 
 
 def _both(row: sa.RowMapping) -> tuple[str | None, str | None]:

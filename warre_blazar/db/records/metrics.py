@@ -7,6 +7,7 @@ else writes. ``merge`` keeps the table small.
 
 import dataclasses
 import datetime
+from collections.abc import Iterable
 from typing import Any
 
 import sqlalchemy as sa
@@ -30,7 +31,16 @@ def add_tally(db: Session, name: Name, label: str, value: float = 0.0) -> None:
 
     :param value: what was measured.
     """
-    db.execute(db_tallies.insert().values(name=name.value, label=label, count=1, total=value))
+    _add(db, [_values(name, label, value)])
+
+
+def _values(name: Name, label: str, value: float) -> dict[str, Any]:
+    return {"name": name.value, "label": label, "count": 1, "total": value}
+
+
+def _add(db: Session, rows: list[dict[str, Any]]) -> None:
+    if rows:
+        db.execute(db_tallies.insert(), rows)
 
 
 def tallies(db: Session) -> dict[tuple[str, str], Tally]:
@@ -141,15 +151,15 @@ def heartbeats(db: Session) -> list[tuple[str, int]]:
     return [(host, int(seconds)) for host, seconds in db.execute(query)]
 
 
-def count_delay(db: Session, action: str, due: datetime.datetime) -> None:
-    """Count how late a start or an end is, which is finished now.
+def count_delays(db: Session, action: str, due: Iterable[datetime.datetime]) -> None:
+    """Count how late starts or ends are, which are finished now.
 
     An end that is too early isn't counted: the repairer has requested it.
 
-    :param due: the reservation's start or end.
+    :param due: the starts or the ends of the reservations.
     """
-    delay = (clock.utcnow() - due).total_seconds()
-    if action == END and delay < -LEAD[END].total_seconds():
-        return
-    delay = max(delay, 0.0)
-    add_tally(db, DELAYS[action], bucket(delay), delay)
+    delays = [(clock.utcnow() - time).total_seconds() for time in due]
+    if action == END:
+        delays = [delay for delay in delays if delay >= -LEAD[END].total_seconds()]
+    in_time = (max(delay, 0.0) for delay in delays)
+    _add(db, [_values(DELAYS[action], bucket(delay), delay) for delay in in_time])

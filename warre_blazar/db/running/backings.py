@@ -412,17 +412,30 @@ def begin_opening(db: Session, reservation_id: str) -> bool:
     return _update_if(db, reservation_id, backings.c.phase != Phase.CLOSING, phase=Phase.OPENING)
 
 
-def finish_opening(db: Session, reservation_id: str, *, has_guests: bool) -> bool:
-    """Write that a reservation is completely open. Return whether it was written.
+def finish_opening(db: Session, opened: Mapping[str, bool]) -> list[str]:
+    """Write that reservations are completely open. Return the ids of those for which it is written.
 
-    It isn't written if the backing is being removed, or if it was shared for the first time.
+    It isn't written for a reservation whose backing is being removed, or that was shared for the
+    first time.
 
-    :param has_guests: whether it had guests when it was opened.
+    :param opened: whether each reservation had guests when it was opened, by the reservation's id.
     """
-    conditions = [backings.c.phase.in_((Phase.OPENING, Phase.OPEN))]
-    if not has_guests:
-        conditions.append(backings.c.guests.is_(None))
-    return _update_if(db, reservation_id, *conditions, phase=Phase.OPEN)
+    with_guests = [i for i, has_guests in opened.items() if has_guests]
+    mine = backings.c.reservation_id
+    # The lock also shows what others have written since this transaction has begun.
+    query = (
+        sa.select(mine)
+        .where(
+            mine.in_(opened),
+            backings.c.phase.in_((Phase.OPENING, Phase.OPEN)),
+            sa.or_(backings.c.guests.is_(None), mine.in_(with_guests)),
+        )
+        .order_by(mine)
+        .with_for_update()
+    )
+    found = list(db.scalars(query))
+    db.execute(backings.update().where(mine.in_(found)).values(phase=Phase.OPEN))
+    return found
 
 
 def half_close(db: Session, reservation_id: str) -> bool:

@@ -138,13 +138,14 @@ def claim(db: Session, lease_ids: Collection[str], action: str, manager_id: str)
     return {lease_id: tried.get(lease_id, 0) for lease_id in lease_ids}
 
 
-def finish(db: Session, lease_id: str, manager_id: str) -> None:
-    """Release a lease claim because the claimed action is done.
+def finish(db: Session, lease_ids: Collection[str], manager_id: str) -> None:
+    """Release the claims of leases because the claimed actions are done.
 
-    :raises ClaimLost: the manager no longer has the claim.
+    :raises ClaimLost: the manager no longer has one of the claims.
     """
-    same_claim = (executions.c.lease_id == lease_id, executions.c.manager_id == manager_id)
-    session.write_or_lose(db, executions.delete().where(*same_claim), error=ClaimLost)
+    same_claims = (executions.c.lease_id.in_(lease_ids), executions.c.manager_id == manager_id)
+    deletion = executions.delete().where(*same_claims)
+    session.write_or_lose(db, deletion, len(lease_ids), error=ClaimLost)
 
 
 def postpone(db: Session, lease_id: str, manager_id: str, attempts: int) -> None:

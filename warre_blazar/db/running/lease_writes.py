@@ -7,6 +7,7 @@ the lease's own row, because Galera detects conflicts only in rows that are writ
 
 import datetime
 import uuid
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -34,29 +35,35 @@ from warre_blazar.domain.timeline import Span
 
 def write(
     db: Session,
-    lease: Lease,
+    unchanged: Sequence[Lease],
     statuses: Statuses,
     times: Mapping[str, datetime.datetime] | None = None,
 ) -> None:
-    """Write the statuses of a lease, of its start event and of its end event.
+    """Write the statuses of leases, of their start events and of their end events.
 
-    Afterwards the lease has exactly one start event and one end event. A missing event is added,
+    Afterwards each lease has exactly one start event and one end event. A missing event is added,
     and surplus ones are deleted. Events of types that Blazar doesn't have are deleted too.
 
+    The number of SQL statements doesn't depend on the number of usual leases of the same time.
+
     :param times: the times of events, by event type. An event whose type is missing here gets the
-        lease's start or end as its time.
-    :raises session.LostRace: the lease or one of its events has changed since it was read.
+        start or end of its lease as its time.
+    :raises session.LostRace: a lease or one of its events has changed since it was read.
     """
-    compare_and_set(db, lease, statuses.lease)
-    due = {START_EVENT: lease.span.start, END_EVENT: lease.span.end, **(times or {})}
-    for event_type, status in ((START_EVENT, statuses.start), (END_EVENT, statuses.end)):
-        matching = lease.of_type(event_type)
-        if matching:
-            set_event(db, matching[0], status, due[event_type])
-        else:
-            _add_event(db, lease.id, event_type, due[event_type], status)
-        _delete_events(db, matching[1:])
-    _delete_events(db, [e for e in lease.events if e.type not in BLAZARS_EVENTS])
+    compare_and_set_all(db, unchanged, statuses.lease)
+    alike: dict[tuple[str, datetime.datetime], list[Event]] = defaultdict(list)
+    for lease in unchanged:
+        due = {START_EVENT: lease.span.start, END_EVENT: lease.span.end, **(times or {})}
+        for event_type, status in ((START_EVENT, statuses.start), (END_EVENT, statuses.end)):
+            matching = lease.of_type(event_type)
+            if matching:
+                alike[status, due[event_type]].append(matching[0])
+            else:
+                _add_event(db, lease.id, event_type, due[event_type], status)
+            _delete_events(db, matching[1:])
+        _delete_events(db, [e for e in lease.events if e.type not in BLAZARS_EVENTS])
+    for (status, time), same in alike.items():
+        set_events(db, same, status=status, time=time)
 
 
 def compare_and_set(db: Session, lease: Lease, status: str) -> None:
@@ -124,19 +131,6 @@ def forget_trusts(db: Session, trust_ids: Collection[str]) -> None:
     db.execute(leases.update().where(has_one).values(trust_id=None))
 
 
-def set_event(db: Session, event: Event, status: str, time: datetime.datetime | None) -> None:
-    """Change an event's status and time, provided that its status is still the one that was read.
-
-    :raises session.LostRace: the event's status has changed, or the event is gone.
-    """
-    session.write_or_lose(
-        db,
-        events.update()
-        .where(events.c.id == event.id, events.c.status == event.status)
-        .values(status=status, time=time, updated_at=timeutils.utcnow()),
-    )
-
-
 def reschedule(db: Session, lease: Lease, span: Span) -> None:
     """Write the new time of a lease and of its events, as Blazar does at the end of an update.
 
@@ -178,8 +172,8 @@ def move_reminder(
     )
 
 
-def set_events_in_progress(db: Session, unchanged: Sequence[Event]) -> None:
-    """Mark events as IN_PROGRESS, provided that their statuses are still those that were read.
+def set_events(db: Session, unchanged: Sequence[Event], **values: Any) -> None:
+    """Write columns of events, provided that their statuses are still those that were read.
 
     :raises session.LostRace: the status of one of the events has changed, or an event is gone.
     """
@@ -189,7 +183,7 @@ def set_events_in_progress(db: Session, unchanged: Sequence[Event]) -> None:
         db,
         events.update()
         .where(events.c.id.in_(ids), row.in_([(event.id, event.status) for event in unchanged]))
-        .values(status=lease_states.IN_PROGRESS, updated_at=timeutils.utcnow()),
+        .values(**values, updated_at=timeutils.utcnow()),
         len(unchanged),
     )
 

@@ -355,4 +355,4 @@ def _reschedule(
     changes.note(db, reservation_id, written)
     told = News(Kind.MAINTENANCE, now, over.user_id, before, after)
     outbox.add(db, outbox.of_reservations([reservation_id]), told)
-    notifications.add_of_lease(db, lease.id, "update")
+    notifications.add_of_leases(db, [lease.id], "update")

@@ -1,6 +1,9 @@
 """The channels to the message bus, and Blazar's notifications about leases."""
 
-from blazar.db import api as db_api
+from collections.abc import Collection
+
+import sqlalchemy as sa
+from blazar.db.sqlalchemy import models
 from blazar.notification import api as notifications
 from oslo_utils import timeutils
 from sqlalchemy.orm import Session
@@ -70,16 +73,15 @@ def _context(notice: Notice) -> dict[str, str | None]:
     return {"user_id": content["user_id"], "project_id": content["project_id"]}
 
 
-def add_of_lease(db: Session, lease_id: str, event: str) -> None:
-    """Write the notification ``lease.EVENT`` into the outbox, with the lease as it is now.
+def add_of_leases(db: Session, lease_ids: Collection[str], event: str) -> None:
+    """Write notifications ``lease.EVENT`` into the outbox, with the leases as they are now.
 
-    Nothing is written if the lease is gone.
+    Nothing is written for a lease that is gone.
 
-    :param db: the session of the transaction in which the lease changes.
+    :param db: the session of the transaction in which the leases change.
     """
-    # Blazar reads the lease in the same transaction. What it has read earlier is read again.
-    db.expire_all()
-    lease = db_api.lease_get(lease_id)
-    if lease is not None:
-        payload = notifications.format_lease_payload(lease)
-        outbox.add_lease(db, payload, event, timeutils.utcnow())
+    # What Blazar has read earlier in this transaction is read again.
+    query = sa.select(models.Lease).where(models.Lease.id.in_(lease_ids))
+    found = db.scalars(query, execution_options={"populate_existing": True}).unique()
+    leases = [notifications.format_lease_payload(lease) for lease in found]
+    outbox.add_leases(db, leases, event, timeutils.utcnow())

@@ -311,7 +311,7 @@ def grant(reservation_id: str, prepared: Prepared) -> None:
     :raises PlacesUnusable, ServiceUnavailable, ServiceRefused: as in ``give_access``.
     """
     if give_access(reservation_id, prepared):
-        session.change(finish_opening, reservation_id, prepared)
+        session.change(finish_opening, {reservation_id: prepared})
 
 
 def give_access(reservation_id: str, prepared: Prepared) -> bool:
@@ -355,29 +355,35 @@ def _take_flavor(db: Session, reservation_id: str) -> None:
     backings.take_flavor(db, reservation_id)
 
 
-def finish_opening(db: Session, reservation_id: str, prepared: Prepared) -> None:
-    """Mark a reservation to which its project has access as completely open.
+def finish_opening(db: Session, opened: Mapping[str, Prepared]) -> None:
+    """Mark reservations to which their projects have access as completely open.
 
-    The reason why the reservation couldn't be opened before is removed. If its hosts or guests have
+    The reasons why they couldn't be opened before are removed. If the hosts or guests of one have
     changed since it was prepared, or its backing is being removed, it isn't marked, and
     ``reconcile`` opens it on its new hosts.
+
+    This must come before the transaction reads anything.
+
+    :param opened: the reservations as they were prepared, by id.
     """
     # A move to other hosts writes the hosts and the note in one transaction. If the move comes
     # first, the query below reads the new hosts. If the move comes later, it marks the reservation
     # as not completely open.
-    is_marked = backings.finish_opening(db, reservation_id, has_guests=bool(prepared.guests))
-    if is_marked and _is_as_prepared(db, reservation_id, prepared):
+    marked = backings.finish_opening(db, {i: bool(p.guests) for i, p in opened.items()})
+    hosts = allocations.host_uses(db, allocations.of_reservations(marked))
+    as_prepared = [i for i in marked if _is_as_prepared(db, i, opened[i], hosts.get(i, []))]
+    # If one could be opened then, even if not on all of its hosts, its project has been told so.
+    for reservation_id in changes.shut(db, as_prepared):
         _tell_late_start(db, reservation_id)
-        reservations.set_reason(db, reservation_id, None)
-        return
-    if is_marked:
+    reservations.set_reasons(db, as_prepared, None)
+    for reservation_id in opened.keys() - set(as_prepared):
         backings.half_close(db, reservation_id)
-    LOG.info("Reservation %s has moved or is being removed", reservation_id)
+        LOG.info("Reservation %s has moved or is being removed", reservation_id)
 
 
-def _is_as_prepared(db: Session, reservation_id: str, prepared: Prepared) -> bool:
+def _is_as_prepared(db: Session, reservation_id: str, prepared: Prepared, hosts: Places) -> bool:
     """Whether a reservation has the hosts and guests with which it was prepared."""
-    if allocations.hosts_of(db, reservation_id) != list(prepared.hosts):
+    if hosts != list(prepared.hosts):
         return False
     # That there are no guests yet, ``backings.finish_opening`` has found.
     return not prepared.guests or (
@@ -386,20 +392,15 @@ def _is_as_prepared(db: Session, reservation_id: str, prepared: Prepared) -> boo
 
 
 def _tell_late_start(db: Session, reservation_id: str) -> None:
-    """Tell that a reservation is open, if it has begun earlier and couldn't be opened then.
-
-    If it could be opened then, even if not on all of its hosts, its project has been told so.
-    """
-    if not changes.is_shut(db, reservation_id):
-        return
+    """Tell that a reservation is open which has begun earlier and couldn't be opened then."""
     reservation = reservations.find(db, reservation_id)
     if reservation and reservation.state == ACTIVE:
         now = timeutils.utcnow()
         changes.note(db, reservation_id, Change(now, ChangeKind.OPENED))
         opened = News(Kind.STARTED, now)
         outbox.add(db, outbox.of_reservations([reservation_id]), opened)
-        notifications.add_of_lease(db, reservation.lease_id, "event.start_lease")
-        metrics.count_delay(db, START, reservation.span.start)
+        notifications.add_of_leases(db, [reservation.lease_id], "event.start_lease")
+        metrics.count_delays(db, START, [reservation.span.start])
 
 
 def _get(db: Session, reservation_id: str) -> Note:

@@ -47,7 +47,7 @@ def start(
 def _count_start(reservation_id: str, due: datetime.datetime) -> None:
     """Count how late the start was. The reservation has begun even if that fails."""
     try:
-        session.change(metrics.count_delay, START, due)
+        session.change(metrics.count_delays, START, [due])
     except (exceptions.TryAgain, *session.FAILURES) as error:
         LOG.warning("The start of reservation %s isn't counted: %s", reservation_id, error)
 
@@ -68,4 +68,4 @@ def end(reservation_id: str, patience: float, due: datetime.datetime | None) -> 
 def _release(db: Session, reservation_id: str, due: datetime.datetime | None) -> None:
     allocations.release(db, reservation_id)
     if due is not None:
-        metrics.count_delay(db, END, due)
+        metrics.count_delays(db, END, [due])

@@ -33,7 +33,7 @@ from warre_blazar.errors import exceptions
 from warre_blazar.services.running import backing
 from warre_blazar.services.running import executor_transactions as transactions
 from warre_blazar.services.running.backing import Prepared
-from warre_blazar.services.running.executor_transactions import Claimed
+from warre_blazar.services.running.executor_transactions import Claimed, Started
 from warre_blazar.services.running.room_look import Look
 
 LOG = logging.getLogger(__name__)
@@ -141,6 +141,10 @@ class Executor:
         self._under_way: dict[str, _WorkUnderWay] = {}
         #: The claimed ends and the prepared starts that the executor hasn't begun to execute yet.
         self._waiting: list[Claimed] = []
+        #: How many threads are giving access, and the leases that have started since the last
+        #: write.
+        self._starting = 0
+        self._started: list[Started] = []
 
     def beat(self) -> None:
         """Write this manager's heartbeat."""
@@ -299,7 +303,11 @@ class Executor:
         """Begin the execution of each claimed end and of each prepared start that is due.
 
         A start also waits until earlier leases on the same hosts have ended.
+
+        What has started since the last call is written, also if a thread that starts another lease
+        hangs.
         """
+        self._finish_starts()
         with self._lock:
             due = [c for c in self._waiting if c.due <= now]
         starts = [i for c in due if c.action == START for i in c.reservation_ids]
@@ -315,23 +323,59 @@ class Executor:
                 self._submit(self._start if claimed.action == START else self._end, claimed)
 
     def _start(self, claimed: Claimed) -> None:
-        opened: dict[str, Prepared] = {}
-        not_open: dict[str, str] = {}
-        partly_open: dict[str, str] = {}
+        started: list[Started] = []
+        with self._lock:
+            self._starting += 1
+        try:
+            started.append(self._opened(claimed))
+        finally:
+            with self._lock:
+                self._starting -= 1
+                self._started += started
+                is_last = not self._starting
+        # One transaction for many leases costs much less than one for each.
+        if is_last:
+            self._finish_starts()
+
+    def _opened(self, claimed: Claimed) -> Started:
+        """Give the project access to the reservations of a lease."""
+        started = Started(claimed)
         for reservation_id in claimed.reservation_ids:
             try:
                 prepared = self._ready(reservation_id, claimed)
                 if backing.give_access(reservation_id, prepared):
-                    opened[reservation_id] = prepared
+                    started.opened[reservation_id] = prepared
             except exceptions.PlacesUnusable as error:
-                partly_open[reservation_id] = error.message
+                started.partly_open[reservation_id] = error.message
             except exceptions.WarreError as error:
                 # A refusal isn't final. For example, Keystone refuses the service user while its
                 # password is wrong.
                 LOG.warning("Reservation %s will be opened later: %s", reservation_id, error)
-                not_open[reservation_id] = error.message
-        transactions.finish_start(claimed, self.manager_id, opened, not_open, partly_open)
-        self._done(claimed)
+                started.not_open[reservation_id] = error.message
+        return started
+
+    def _finish_starts(self) -> None:
+        """Write in one transaction what has started. If that fails, each in its own transaction."""
+        with self._lock:
+            started = [s for s in self._started if self._is_under_way(s.claimed)]
+            self._started.clear()
+        if not started:
+            return
+        try:
+            self._finish(*started)
+        except Exception:
+            # A lease that can't be written must not keep the others from being written.
+            LOG.debug("%d starts couldn't be written at once", len(started), exc_info=True)
+            for each in started:
+                self._guarded(functools.partial(self._finish_alone, each), each.claimed)
+
+    def _finish_alone(self, started: Started, _: Claimed) -> None:
+        self._finish(started)
+
+    def _finish(self, *started: Started) -> None:
+        transactions.finish_starts(started, self.manager_id)
+        for each in started:
+            self._done(each.claimed)
 
     def _ready(self, reservation_id: str, claimed: Claimed) -> Prepared:
         """A reservation whose start has come, with only the access missing."""

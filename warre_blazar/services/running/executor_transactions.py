@@ -6,6 +6,7 @@ read. So several managers can run these transactions at once.
 
 import dataclasses
 import datetime
+from collections import defaultdict
 from collections.abc import Collection, Mapping
 
 from blazar.db import api as db_api
@@ -104,7 +105,7 @@ def claim(
         lease_writes.compare_and_set_all(db, claimable, DURING[action])
         events = [e for lease in claimable for e in lease.of_type(EVENTS.get(action, ""))]
         if events:
-            lease_writes.set_events_in_progress(db, events)
+            lease_writes.set_events(db, events, status=lease_states.IN_PROGRESS)
         attempts = executions.claim(db, [lease.id for lease in claimable], action, manager_id)
         return [Claimed(lease, action, attempts[lease.id]) for lease in claimable]
 
@@ -133,38 +134,48 @@ def _own_time(lease: Lease, action: str) -> datetime.datetime:
     return lease.span.start if action == START else lease.span.end
 
 
-@session.retried
-def finish_start(
-    claimed: Claimed,
-    manager_id: str,
-    opened: Mapping[str, Prepared],
-    not_open: Mapping[str, str],
-    partly_open: Mapping[str, str] | None = None,
-) -> None:
-    """Write that a lease has started.
+@dataclasses.dataclass
+class Started:
+    """A claimed lease whose start has come, and what the services have said about it."""
 
-    :param opened: the reservations to which their project has access, as they were prepared. The
-        keys are their ids.
-    :param not_open: the reasons why reservations couldn't be opened yet. The keys are the ids of
-        these reservations. The reconciler opens them later.
-    :param partly_open: the reasons why reservations couldn't be opened completely, in the same way.
-    :raises ClaimLost: this manager has lost the claim, or the lease is gone.
+    claimed: Claimed
+    #: The reservations to which their project has access, as they were prepared, by id.
+    opened: dict[str, Prepared] = dataclasses.field(default_factory=dict)
+    #: The reasons why reservations couldn't be opened yet, by the reservation's id. The reconciler
+    #: opens them later.
+    not_open: dict[str, str] = dataclasses.field(default_factory=dict)
+    #: The reasons why reservations couldn't be opened completely, in the same way.
+    partly_open: dict[str, str] = dataclasses.field(default_factory=dict)
+
+
+@session.retried
+def finish_starts(started: Collection[Started], manager_id: str) -> None:
+    """Write that leases have started.
+
+    The number of SQL statements doesn't depend on the number of leases that start as usual.
+
+    :raises ClaimLost: this manager has lost a claim, or a lease is gone. Nothing is written.
     """
+    lease_ids = [each.claimed.lease.id for each in started]
+    reservation_ids = [i for each in started for i in each.claimed.reservation_ids]
     with session.writer() as db:
-        executions.finish(db, claimed.lease.id, manager_id)
-        (lease,) = leases.read(db, [claimed.lease.id])
-        for reservation_id, prepared in opened.items():
-            backing.finish_opening(db, reservation_id, prepared)
-        for reservation_id, reason in not_open.items():
-            reservations.set_reason(db, reservation_id, reason)
+        executions.finish(db, lease_ids, manager_id)
+        backing.finish_opening(db, {i: p for each in started for i, p in each.opened.items()})
+        for each in started:
+            _set_reasons(db, each.not_open)
         # If a reservation has a reason by now, its project is told that it can't be used.
-        lease_writes.set_reservations(db, claimed.reservation_ids, "active")
-        for reservation_id, reason in (partly_open or {}).items():
-            reservations.set_reason(db, reservation_id, reason)
-        _write(db, lease, START, TARGETS[Summary.ACTIVE])
-        if not not_open:
-            metrics.count_delay(db, START, lease.span.start)
-            notifications.add_of_lease(db, lease.id, "event.start_lease")
+        lease_writes.set_reservations(db, reservation_ids, "active")
+        for each in started:
+            _set_reasons(db, each.partly_open)
+        _write(db, leases.read(db, lease_ids), START, TARGETS[Summary.ACTIVE])
+        in_time = [each.claimed.lease for each in started if not each.not_open]
+        metrics.count_delays(db, START, [lease.span.start for lease in in_time])
+        notifications.add_of_leases(db, [lease.id for lease in in_time], "event.start_lease")
+
+
+def _set_reasons(db: Session, reasons: Mapping[str, str]) -> None:
+    for reservation_id, reason in reasons.items():
+        reservations.set_reason(db, reservation_id, reason)
 
 
 @session.retried
@@ -176,7 +187,7 @@ def finish_end(claimed: Claimed, manager_id: str, rule: BeforeEndRule = USUAL) -
     :raises ClaimLost: this manager has lost the claim, or the lease is gone.
     """
     with session.writer() as db:
-        executions.finish(db, claimed.lease.id, manager_id)
+        executions.finish(db, [claimed.lease.id], manager_id)
         (lease,) = leases.read(db, [claimed.lease.id])
         ids = [r.id for r in lease.reservations]
         running = [r.id for r in lease.reservations if r.is_ours and r.status == "active"]
@@ -184,9 +195,9 @@ def finish_end(claimed: Claimed, manager_id: str, rule: BeforeEndRule = USUAL) -
         for reservation_id in ids:
             allocations.release(db, reservation_id)
         lease_writes.set_reservations(db, ids, "deleted")
-        _write(db, lease, END, TARGETS[Summary.DELETED])
-        metrics.count_delay(db, END, lease.span.end)
-        notifications.add_of_lease(db, lease.id, "event.end_lease")
+        _write(db, [lease], END, TARGETS[Summary.DELETED])
+        metrics.count_delays(db, END, [lease.span.end])
+        notifications.add_of_leases(db, [lease.id], "event.end_lease")
 
 
 @session.retried
@@ -196,9 +207,9 @@ def finish_deletion(claimed: Claimed, manager_id: str) -> None:
     :raises ClaimLost: this manager has lost the claim, or the lease is gone.
     """
     with session.writer() as db:
-        executions.finish(db, claimed.lease.id, manager_id)
+        executions.finish(db, [claimed.lease.id], manager_id)
         history.record_deletion(db.connection(), claimed.lease.id, timeutils.utcnow(), None)
-        notifications.add_of_lease(db, claimed.lease.id, "delete")
+        notifications.add_of_leases(db, [claimed.lease.id], "delete")
         db_api.lease_destroy(claimed.lease.id)
 
 
@@ -209,8 +220,8 @@ def remind(lease_id: str, event: Event) -> bool:
     """
     try:
         with session.writer() as db:
-            lease_writes.set_event(db, event, lease_states.DONE, event.time)
-            notifications.add_of_lease(db, lease_id, "event.before_end_lease")
+            lease_writes.set_events(db, [event], status=lease_states.DONE)
+            notifications.add_of_leases(db, [lease_id], "event.before_end_lease")
     except session.LostRace:
         return False
     return True
@@ -240,22 +251,24 @@ def postpone(lease_id: str, manager_id: str, now: datetime.datetime) -> None:
             summary = lease_states.summary(r.status for r in lease.reservations)
             target = TARGETS.get(summary, TARGETS[Summary.ERRONEOUS])
             event = EVENTS[lease.claim.action]
-            _write(db, lease, lease.claim.action, target, {event: now + pause(attempts)})
+            _write(db, [lease], lease.claim.action, target, {event: now + pause(attempts)})
 
 
 def _write(
     db: Session,
-    lease: Lease,
+    claimed: Collection[Lease],
     action: str,
     target: Statuses,
     times: Mapping[str, datetime.datetime] | None = None,
 ) -> None:
-    """Write the statuses of a lease, its events and its reservations.
+    """Write the statuses of leases and of their events.
 
-    The claim has set the status of the lease. If the lease has another status now, Blazar has
+    The claim has set the status of a lease. If the lease has another status now, Blazar has
     overwritten the status, because Blazar writes statuses without comparing them first. In that
     case the lease keeps the other status, and the repairer settles the lease later.
     """
-    if lease.status != DURING[action]:
-        target = dataclasses.replace(target, lease=lease.status)
-    lease_writes.write(db, lease, target, times)
+    alike: dict[str, list[Lease]] = defaultdict(list)
+    for lease in claimed:
+        alike[target.lease if lease.status == DURING[action] else lease.status].append(lease)
+    for status, same in alike.items():
+        lease_writes.write(db, same, dataclasses.replace(target, lease=status), times)

@@ -166,7 +166,7 @@ def act(db: Session, lease: Lease, decision: Decision) -> None:
     metrics.add_tally(db, Name.REPAIR, decision.row)
     if decision.action is Action.SETTLE:
         assert decision.target is not None
-        lease_writes.write(db, lease, decision.target)
+        lease_writes.write(db, [lease], decision.target)
         _tell(db, lease, decision)
         return
     status = lease.status
@@ -188,7 +188,7 @@ def _tell(db: Session, lease: Lease, decision: Decision) -> None:
     before = {"lease_status": lease.status}
     repaired = News(Kind.REPAIRED, timeutils.utcnow(), None, before, after)
     outbox.add(db, outbox.of_lease(lease.id), repaired)
-    notifications.add_of_lease(db, lease.id, "update")
+    notifications.add_of_leases(db, [lease.id], "update")
 
 
 @session.retried
