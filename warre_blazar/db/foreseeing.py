@@ -104,7 +104,11 @@ def _present(db: Session, cleaning: datetime.timedelta) -> Iterator[tuple[sa.Tab
         if table is leases:
             query = query.where(lasting)
         elif table is bookings:
-            past = sa.and_(bookings.c.live_id.is_(None), bookings.c.end_date > since)
+            # What was deleted before its start has taken nothing, and there may be much of it.
+            had_begun = sa.or_(
+                bookings.c.deleted_at.is_(None), bookings.c.deleted_at > bookings.c.start_date
+            )
+            past = sa.and_(bookings.c.live_id.is_(None), bookings.c.end_date > since, had_begun)
             query = query.where(sa.or_(bookings.c.live_id.in_(reservation_ids), past))
         elif table is log_entries:
             is_of_these = log_entries.c.subject.in_(reservation_ids)

@@ -10,11 +10,15 @@ from typing import Any, NamedTuple
 
 import pytest
 import sqlalchemy as sa
+from blazar.db import api as db_api
+from sqlalchemy.orm import Session
 
 from tests.fakes.cloud import Cloud
 from tests.functional.db import databases, world
 from tests.functional.db.outage import book_on
 from tests.functional.db.test_series import begin
+from warre_blazar.db import foreseeing, session, tables
+from warre_blazar.db.records import history
 from warre_blazar.domain.flavors.devices import NO_DEVICES
 from warre_blazar.domain.flavors.flavor import Flavor
 from warre_blazar.domain.hosts.host_marks import Drain
@@ -108,6 +112,28 @@ def test_preview_writes_nothing_and_no_booking_waits_for_it(
     assert databases.dump(database) == before
     if kind != "sqlite":  # There, writers wait for whoever reads.
         assert booked_beside(database, scene, foresee)
+
+
+def test_only_what_has_taken_something_of_what_was_deleted_is_copied(scene: Scene):
+    before, after = (
+        _deleted(world.book(world.request(scene.flavor, SPAN)), at)
+        for at in (SPAN.start, SPAN.start + datetime.timedelta(minutes=1))
+    )
+    copied = foreseeing.foreseen(lambda: session.change(_booked))
+    assert copied == {scene.lease.reservation_id, after}
+    assert session.change(_booked) == {*copied, before}
+
+
+def _booked(db: Session) -> set[str]:
+    return set(db.scalars(sa.select(tables.bookings.c.reservation_id)))
+
+
+def _deleted(lease: world.Lease, at: datetime.datetime) -> str:
+    """Delete a lease as a manager does."""
+    with session.writer() as db:
+        history.record_deletion(db.connection(), lease.id, at, None)
+        db_api.lease_destroy(lease.id)
+    return lease.reservation_id
 
 
 def booked_beside(database: sa.Engine, scene: Scene, foresee: Callable[[], Any]) -> list[Any]:
