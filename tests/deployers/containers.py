@@ -19,6 +19,8 @@ _PLACES = (
 _PLACE = re.compile(rf"(?<![\w.-])({'|'.join(_PLACES)})(?=[/\s'\"]|$)")
 #: Processes keep the user who runs the tests.
 _USER = re.compile(r"^uid = \w+\n", re.MULTILINE)
+#: The seconds after which a program that is to end has to have ended.
+_ENDS_WITHIN = 300
 
 
 class Container:
@@ -88,7 +90,9 @@ class Container:
             yield process
         finally:
             process.terminate()
-            process.wait(60)
+            # It ends itself after [DEFAULT] graceful_shutdown_timeout, and tests run with a low
+            # priority beside busy clouds.
+            process.wait(_ENDS_WITHIN)
 
     def _variables(self) -> Mapping[str, str]:
         return {
