@@ -5,6 +5,7 @@ MariaDB counts the rows that a session reads. These tests run on MariaDB only.
 
 import datetime
 import uuid
+from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
@@ -21,64 +22,41 @@ from warre_blazar.db.hosts import allocations
 pytestmark = pytest.mark.parametrize("kind", ["mariadb"], indirect=True, scope="session")
 
 SPAN = world.hours(1, 3)
+DAY = datetime.timedelta(days=1)
 
 
 def add_past(database: sa.Engine, flavor_id: str, count: int) -> None:
     """Add reservations that ended long ago."""
-    day = datetime.timedelta(days=1)
-    with database.begin() as db:
-        for number in range(count):
-            ids = {name: uuid.uuid4().hex for name in ("lease", "reservation")}
-            start = world.LONG_AGO + number * day
-            lease = {"name": ids["lease"], "user_id": "user", "project_id": world.PROJECT}
-            db.execute(
-                tables.leases.insert().values(
-                    id=ids["lease"],
-                    start_date=start,
-                    end_date=start + day,
-                    status="TERMINATED",
-                    **lease,
-                )
-            )
-            db.execute(
-                tables.reservations.insert().values(
-                    id=ids["reservation"],
-                    lease_id=ids["lease"],
-                    resource_type="flavor:slot",
-                    status="deleted",
-                )
-            )
-            db.execute(
-                tables.bookings.insert().values(
-                    id=ids["reservation"],
-                    live_id=ids["reservation"],
-                    reservation_id=ids["reservation"],
-                    flavor_id=flavor_id,
-                    instance_count=1,
-                    project_id=world.PROJECT,
-                    shape="{}",
-                    created_at=start,
-                    start_date=start,
-                    end_date=start + day,
-                )
-            )
-    with database.connect() as db:
-        names = ", ".join(t.name for t in (tables.leases, tables.reservations, tables.bookings))
-        db.execute(sa.text(f"ANALYZE TABLE {names}")).all()
+    add_deleted(database, flavor_id, count, live=True)
 
 
-def add_deleted(database: sa.Engine, flavor_id: str, count: int) -> None:
-    """Add reservations that ended long ago, and whose leases were deleted then."""
-    day = datetime.timedelta(days=1)
-    same = {"flavor_id": flavor_id, "instance_count": 1, "shape": "{}", "status": "COMPLETE"}
+def add_deleted(database: sa.Engine, flavor_id: str, count: int, *, live: bool = False) -> None:
+    """Add reservations that ended long ago, and whose leases were deleted then.
+
+    :param live: whether their leases are still there.
+    """
+    rows: dict[sa.Table, list[dict[str, Any]]] = defaultdict(list)
+    for number in range(count):
+        start, key = world.LONG_AGO + number * DAY, uuid.uuid4().hex
+        dates = {"start_date": start, "end_date": start + DAY}
+        whose = {"project_id": world.PROJECT}
+        if live:
+            lease = {"id": key, "name": key, "user_id": "user", "status": "TERMINATED"}
+            rows[tables.leases].append({**lease, **whose, **dates})
+            rows[tables.reservations].append(
+                {"id": key, "lease_id": key, "resource_type": "flavor:slot", "status": "deleted"}
+            )
+            state = {"live_id": key}
+        else:
+            state = {"status": "COMPLETE", "deleted_at": start + DAY}
+        booked = {"flavor_id": flavor_id, "instance_count": 1, "shape": "{}", "created_at": start}
+        rows[tables.bookings].append(
+            {"id": key, "reservation_id": key, **booked, **whose, **dates, **state}
+        )
     with database.begin() as db:
-        for number in range(count):
-            start, record_id = world.LONG_AGO + number * day, uuid.uuid4().hex
-            dates = {"start_date": start, "end_date": start + day, "deleted_at": start + day}
-            ids = {"id": record_id, "reservation_id": record_id, "project_id": world.PROJECT}
-            values = {**ids, **dates, **same, "created_at": start}
-            db.execute(tables.bookings.insert().values(values))
-        db.execute(sa.text(f"ANALYZE TABLE {tables.bookings.name}")).all()
+        for table, of_table in rows.items():
+            db.execute(table.insert(), of_table)
+        db.execute(sa.text(f"ANALYZE TABLE {', '.join(table.name for table in rows)}")).all()
 
 
 def rows_read(look: Callable[[sa.orm.Session], Any]) -> int:

@@ -77,6 +77,7 @@ def has_turn() -> bool:
         return db.execute(query).first() is not None
 
 
+@pytest.mark.whole
 def test_each_is_booked_in_turn_although_a_manager_is_killed(
     database: sa.Engine, cloud: Cloud, tmp_path: pathlib.Path
 ):
