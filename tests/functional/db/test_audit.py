@@ -427,7 +427,7 @@ def other_allocations(scene: Scene) -> None:
 
 def given_up_notice(scene: Scene) -> None:
     lease = {"lease_id": GONE, "project_id": world.PROJECT, "user_id": None}
-    session.change(outbox.add_lease, lease, "delete", world.LONG_AGO)
+    session.change(outbox.add_leases, [lease], "delete", world.LONG_AGO)
     session.change(deliveries.spread)
     session.change(deliveries.give_up_old, world.NOW, world.NOW)
 
