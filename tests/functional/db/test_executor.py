@@ -24,9 +24,9 @@ from tests.functional.db.managers import (
     state,
     told,
 )
+from tests.functional.db.outage import hosts_of
 from warre_blazar import timer, times
 from warre_blazar.db import generations, session, tables
-from warre_blazar.db.hosts import allocations
 from warre_blazar.db.running import backings, executions
 from warre_blazar.domain.running import backing_names
 from warre_blazar.domain.running.execution import DELETE, END, LEAD, START
@@ -358,13 +358,17 @@ def test_manager_that_resumes_late_has_lost_its_claim(cloud: Cloud, lease: world
 
 
 @pytest.mark.parametrize(
-    ("release", "arguments"), [(executions.finish, ()), (executions.postpone, (1,))]
+    "release",
+    [
+        lambda db, lease_id: executions.finish(db, [lease_id], "another manager"),
+        lambda db, lease_id: executions.postpone(db, lease_id, "another manager", 1),
+    ],
+    ids=["finish", "postpone"],
 )
-def test_lost_claim_is_reported_at_once(lease: world.Lease, release: Any, arguments: tuple):
+def test_lost_claim_is_reported_at_once(lease: world.Lease, release: Any):
     """Another attempt couldn't get the claim back, so ``session.retried`` makes none."""
-    leases = [lease.id] if release is executions.finish else lease.id
     with pytest.raises(executions.ClaimLost):
-        session.change(release, leases, "another manager", *arguments)
+        session.change(release, lease.id)
 
 
 def test_claim_without_a_thread_is_given_back(cloud: Cloud, lease: world.Lease):
@@ -598,11 +602,6 @@ def test_start_after_a_move_removes_what_was_prepared_on_the_old_host(cloud: Clo
     assert (offered, aggregate["hosts"]) == (["blazar_b"], ["b"])
 
 
-def hosts_of(lease: world.Lease) -> dict[str, int]:
-    with session.reader() as db:
-        return allocations.allocated(db, lease.reservation_id)
-
-
 @pytest.fixture
 def three(cloud: Cloud) -> list[world.Lease]:
     """Leases that start at the same time."""
@@ -682,6 +681,18 @@ def test_move_during_the_write_of_a_start_leaves_the_reservation_marked_as_not_o
     with session.reader() as db:
         assert backings.get(db, lease.reservation_id).phase is backings.Phase.OPENING
     assert state(lease) == RUNNING
+
+
+def test_open_reservation_that_was_shared_meanwhile_stays_open(
+    manager: Manager, lease: world.Lease
+):
+    """Whoever opened it for the project that it is shared with has written that already."""
+    opened = started(manager, [lease])
+    with session.writer() as db:
+        db.execute(tables.backings.update().values(phase="open", guests={"project": None}))
+    transactions.finish_starts(opened, manager.executor.manager_id)
+    with session.reader() as db:
+        assert backings.get(db, lease.reservation_id).phase is backings.Phase.OPEN
 
 
 def test_reservation_moved_between_preparation_and_start_is_opened_on_its_new_host(cloud: Cloud):

@@ -377,7 +377,8 @@ def finish_opening(db: Session, opened: Mapping[str, Prepared]) -> None:
         _tell_late_start(db, reservation_id)
     reservations.set_reasons(db, as_prepared, None)
     for reservation_id in opened.keys() - set(as_prepared):
-        backings.half_close(db, reservation_id)
+        if reservation_id in marked:
+            backings.half_close(db, reservation_id)
         LOG.info("Reservation %s has moved or is being removed", reservation_id)
 
 
