@@ -19,7 +19,7 @@ _PLACES = (
 _PLACE = re.compile(rf"(?<![\w.-])({'|'.join(_PLACES)})(?=[/\s'\"]|$)")
 #: Processes keep the user who runs the tests.
 _USER = re.compile(r"^uid = \w+\n", re.MULTILINE)
-#: The seconds after which a program that is to end has to have ended.
+#: The seconds that a program may take to end.
 _ENDS_WITHIN = 300
 
 

@@ -27,28 +27,29 @@ DAY = datetime.timedelta(days=1)
 
 def add_past(database: sa.Engine, flavor_id: str, count: int) -> None:
     """Add reservations that ended long ago."""
-    add_deleted(database, flavor_id, count, live=True)
+    _add(database, flavor_id, count, deleted=False)
 
 
-def add_deleted(database: sa.Engine, flavor_id: str, count: int, *, live: bool = False) -> None:
-    """Add reservations that ended long ago, and whose leases were deleted then.
+def add_deleted(database: sa.Engine, flavor_id: str, count: int) -> None:
+    """Add reservations that ended long ago, and whose leases were deleted then."""
+    _add(database, flavor_id, count, deleted=True)
 
-    :param live: whether their leases are still there.
-    """
+
+def _add(database: sa.Engine, flavor_id: str, count: int, *, deleted: bool) -> None:
     rows: dict[sa.Table, list[dict[str, Any]]] = defaultdict(list)
     for number in range(count):
         start, key = world.LONG_AGO + number * DAY, uuid.uuid4().hex
         dates = {"start_date": start, "end_date": start + DAY}
         whose = {"project_id": world.PROJECT}
-        if live:
+        if deleted:
+            state = {"status": "COMPLETE", "deleted_at": start + DAY}
+        else:
             lease = {"id": key, "name": key, "user_id": "user", "status": "TERMINATED"}
             rows[tables.leases].append({**lease, **whose, **dates})
             rows[tables.reservations].append(
                 {"id": key, "lease_id": key, "resource_type": "flavor:slot", "status": "deleted"}
             )
             state = {"live_id": key}
-        else:
-            state = {"status": "COMPLETE", "deleted_at": start + DAY}
         booked = {"flavor_id": flavor_id, "instance_count": 1, "shape": "{}", "created_at": start}
         rows[tables.bookings].append(
             {"id": key, "reservation_id": key, **booked, **whose, **dates, **state}

@@ -12,8 +12,8 @@ from blazar.db import api as db_api
 from tests.fakes.cloud import Cloud
 from tests.fakes.service import Refusal
 from tests.functional.db import databases, oversold, races, world
+from tests.functional.db.outage import hosts_of
 from warre_blazar.db import session
-from warre_blazar.db.hosts import allocations
 from warre_blazar.db.running import backings
 from warre_blazar.domain.booking.quota import Amount
 from warre_blazar.domain.running import backing_names
@@ -27,11 +27,6 @@ pytestmark = pytest.mark.usefixtures("database")
 
 hours = world.hours
 SPAN = hours(1, 3)
-
-
-def hosts_of(lease: world.Lease) -> dict[str, int]:
-    with session.reader() as db:
-        return allocations.allocated(db, lease.reservation_id)
 
 
 def count_of(lease: world.Lease) -> int:

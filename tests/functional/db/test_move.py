@@ -9,8 +9,8 @@ from blazar.db import api as db_api
 
 from tests.fakes.cloud import Cloud
 from tests.functional.db import databases, oversold, world
+from tests.functional.db.outage import hosts_of
 from warre_blazar.db import session
-from warre_blazar.db.hosts import allocations
 from warre_blazar.db.running import executions
 from warre_blazar.errors import exceptions
 from warre_blazar.services.booking import admission, changing, lookup
@@ -20,11 +20,6 @@ from warre_blazar.services.running import repair
 pytestmark = [pytest.mark.usefixtures("database"), pytest.mark.every_kind]
 
 hours = world.hours
-
-
-def hosts_of(lease: world.Lease) -> dict[str, int]:
-    with session.reader() as db:
-        return allocations.allocated(db, lease.reservation_id)
 
 
 @pytest.fixture

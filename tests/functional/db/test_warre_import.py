@@ -316,7 +316,7 @@ def _grant(flavor_id: str, project_id: str) -> None:
     offered_flavors.grant_access(flavor_id, project_id)
 
 
-#: Those that write different tables.
+#: The cases of the short form. They write different tables.
 MOST_DIFFERENT = ("a start", "access for another project", "a record deleted")
 
 

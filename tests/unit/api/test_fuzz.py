@@ -22,7 +22,7 @@ from tests.unit.api.site import Site
 from warre_blazar.api import openapi
 
 pytestmark = pytest.mark.slow
-#: A half of what other properties get: there are 90 of these.
+#: Half as many as other properties get, because there are about 90 operations and modes.
 EXAMPLES = hypothesis.settings.default.max_examples // 2
 CHECKS = [
     checks.not_a_server_error,

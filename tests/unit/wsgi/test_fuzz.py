@@ -24,7 +24,6 @@ def test_hostile_bodies_leave_the_cloud_working(site: WholeSite):
     assert sum(report.statuses.values()) == EXAMPLES
 
 
-@pytest.mark.long  # It says nothing about this package.
 def test_hostile_bodies_break_stock_blazar(site: WholeSite, monkeypatch: pytest.MonkeyPatch):
     """This shows that the fuzzer notices broken leases."""
     monkeypatch.setattr(site._manager.enforcement, "enabled_filters", [])

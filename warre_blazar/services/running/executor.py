@@ -141,9 +141,9 @@ class Executor:
         self._under_way: dict[str, _WorkUnderWay] = {}
         #: The claimed ends and the prepared starts that the executor hasn't begun to execute yet.
         self._waiting: list[Claimed] = []
-        #: How many threads are giving access, and the leases that have started since the last
-        #: write.
+        #: How many threads are giving access.
         self._starting = 0
+        #: The leases that have started, and whose start isn't written yet.
         self._started: list[Started] = []
 
     def beat(self) -> None:
@@ -323,15 +323,15 @@ class Executor:
                 self._submit(self._start if claimed.action == START else self._end, claimed)
 
     def _start(self, claimed: Claimed) -> None:
-        started: list[Started] = []
         with self._lock:
             self._starting += 1
         try:
-            started.append(self._opened(claimed))
+            started = self._opened(claimed)
+            with self._lock:
+                self._started.append(started)
         finally:
             with self._lock:
                 self._starting -= 1
-                self._started += started
                 is_last = not self._starting
         # One transaction for many leases costs much less than one for each.
         if is_last:
