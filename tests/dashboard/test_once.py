@@ -69,7 +69,7 @@ def test_forms_that_are_sent_at_the_same_moment_have_the_same_key(
 ) -> None:
     values = {**VALUES, once.FIELD: key_of(member.sees(BOOK))}
     for _ in range(2):
-        # The answer to the first one, with the cookie of the session, has not arrived.
+        # The answer to the first one, with its cookies, has not arrived.
         member.browser.cookies.clear()
         assert member.sends(BOOK, values)["Location"] == BOOKED
     assert len(keys(api)) == 2 and len(set(keys(api))) == 1
@@ -139,12 +139,33 @@ def test_server_is_launched_once(
     assert launched == ["worker"]
 
 
+def test_response_to_an_earlier_request_takes_nothing_away(member: Visitor) -> None:
+    """Horizon sets the cookie of the session with every response, as it was at the request."""
+    values = {**VALUES, once.FIELD: key_of(member.sees(BOOK))}
+    session = member.browser.cookies["sessionid"].value
+    member.sends(BOOK, values)
+    member.browser.cookies["sessionid"] = session
+    member.sends(BOOK, values)
+    assert "You have already sent this form" in member.sees(BOOKED)
+
+
 def test_no_more_than_a_few_keys_are_remembered(member: Visitor) -> None:
-    sent = [{**VALUES, once.FIELD: str(number)} for number in range(12)]
+    sent = [{**VALUES, once.FIELD: once.new_key()} for _ in range(12)]
     for values in sent:
         member.sends(BOOK, values)
-    assert len(member.browser.session["flavor_reservations_sent"]) == 10
+    cookie = member.browser.cookies[once.COOKIE]
+    assert [sent[2][once.FIELD] in cookie.value, sent[1][once.FIELD] in cookie.value] == [1, 0]
+    # Browsers keep no larger one.
+    assert len(cookie.OutputString()) < 4096
     member.sends(BOOK, {**sent[-1], "hours": "9"}, 200)
+
+
+@pytest.mark.parametrize("forged", ["", "[]", "nonsense", '[["key", "values", "http://evil"]]:1'])
+def test_forged_cookie_is_ignored(member: Visitor, api: Api, forged: str) -> None:
+    values = {**VALUES, once.FIELD: key_of(member.sees(BOOK))}
+    member.browser.cookies[once.COOKIE] = forged
+    assert member.sends(BOOK, values)["Location"] == BOOKED
+    assert len(keys(api)) == 1
 
 
 def panel(page: Page) -> Any:

@@ -1,7 +1,9 @@
 """Lets a form be carried out only once, however often the browser sends it.
 
 The page of such a form has a key. The browser's Back button brings the key back with the form. The
-API creates nothing twice for a key, and the user's session remembers where a key has led.
+API creates nothing twice for a key, and a cookie remembers where a key has led. It isn't the cookie
+of the session: Horizon sets that one with every response, as it was at the request. A request that
+began before a form was sent, and was answered after it, would take the form's entry away.
 """
 
 import dataclasses
@@ -10,10 +12,13 @@ import json
 import uuid
 from typing import Any
 
+from django.conf import settings
+
 #: The hidden field with the key.
 FIELD = "one_time_key"
-_SESSION = "flavor_reservations_sent"
-#: So many keys are remembered. A session may be a cookie, which has little room.
+#: A signed cookie with a list in JSON. Its items are lists of key, digest of values, and address.
+COOKIE = "flavor_reservations_sent"
+#: So many keys are remembered. A cookie has room for 4096 bytes.
 _REMEMBERED = 10
 
 
@@ -49,18 +54,32 @@ def idempotency_key(request: Any) -> str | None:
 
 def before(request: Any) -> Sent | None:
     """Return what was sent with the key of the form before."""
-    for known, values, where in request.session.get(_SESSION, ()):
+    for known, values, where in _remembered(request):
         if known == request.POST.get(FIELD):
             return Sent(where, values == _digest(_values(request)))
     return None
 
 
-def remember(request: Any, where: str) -> None:
-    """Remember that the form of a request was carried out, and the address that it led to."""
+def remember(request: Any, response: Any) -> None:
+    """Remember in a response that the form of a request was carried out.
+
+    :param response: leads to the page that shows what has come of it.
+    """
     if key := request.POST.get(FIELD):
-        known = request.session.get(_SESSION, [])
-        latest = [key, _digest(_values(request)), where]
-        request.session[_SESSION] = [*known[1 - _REMEMBERED :], latest]
+        latest = [key, _digest(_values(request)), response["Location"]]
+        response.set_signed_cookie(
+            COOKIE,
+            json.dumps([*_remembered(request)[1 - _REMEMBERED :], latest]),
+            path=settings.SESSION_COOKIE_PATH,
+            secure=settings.SESSION_COOKIE_SECURE,
+            httponly=True,
+            samesite="Lax",
+        )
+
+
+def _remembered(request: Any) -> list[list[str]]:
+    found: list[list[str]] = json.loads(request.get_signed_cookie(COOKIE, "[]"))
+    return found
 
 
 def _values(request: Any) -> Any:

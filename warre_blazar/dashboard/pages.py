@@ -218,7 +218,7 @@ class FormView(PageView):
                 return self.sent_before(form, once.UNKNOWN)
             return self.refused(form, error)
         if answer.status_code == 302:
-            once.remember(request, answer["Location"])
+            once.remember(request, answer)
         return answer
 
     def sent_before(self, form: Any, sent: once.Sent) -> Any:
