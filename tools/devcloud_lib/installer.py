@@ -8,6 +8,7 @@ that says so.
 
 import ast
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
@@ -104,9 +105,14 @@ class Installer:
         self._without_uv = False
 
     def make(self, directory: Path, python: str = sys.executable) -> None:
-        """Make an environment that has pip, unless it exists."""
+        """Make an environment that has pip, unless it exists. One of another Python is removed."""
         if (directory / "bin" / "pip").exists():
-            return
+            if _is_same(_python(directory), python):
+                return
+            # It may be a link to an environment that several clouds share.
+            target = directory.resolve()
+            shutil.rmtree(target)
+            target.mkdir()
         self._either(
             ["venv", "--quiet", "--seed", "--allow-existing", "--python", python, directory],
             [python, "-m", "venv", directory],
@@ -169,6 +175,12 @@ class Installer:
                 variables["UV_CONSTRAINT"] = " ".join([*others, str(self._constraints)])
             self._uv = uv_arguments(configuration, os.path.exists), variables
         return self._uv
+
+
+def _is_same(program: Path, other: str) -> bool:
+    """Whether two programs are the same file, such as a link in an environment and its target."""
+    found = shutil.which(other)
+    return found is not None and program.exists() and program.samefile(found)
 
 
 def _python(directory: Path) -> Path:

@@ -37,7 +37,8 @@ def environment(home: Path) -> Path:
     """Make the environment of the tests if necessary. Return the path of its Python."""
     directory = home / "venv"
     lines = (REPOSITORY / "test-requirements.txt").read_text().split()
-    version = stamps.digest(*lines, *_PACKAGES, venv.project_version())
+    packages = venv.packages_version([*lines, *_PACKAGES], None)
+    version = stamps.digest(packages, venv.project_version())
     done = stamps.Stamps(directory / "stamps")
     if not done.current("dashboard", version):
         installer = Installer(home / "uv", home / "pip.log")

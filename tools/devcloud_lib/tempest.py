@@ -9,7 +9,17 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from devcloud_lib import content, ini, limits, ports, results, settings, side_cloud, stamps
+from devcloud_lib import (
+    content,
+    ini,
+    limits,
+    ports,
+    results,
+    settings,
+    side_cloud,
+    stamps,
+    venv,
+)
 from devcloud_lib.console import say
 from devcloud_lib.installer import Installer
 from devcloud_lib.layout import PASSWORD, REGION, Layout
@@ -102,7 +112,7 @@ def configuration(layout: Layout, made: dict[str, str]) -> ini.Sections:
 def _environment(home: Path) -> Path:
     """Make the environment. Return the directory of its programs."""
     directory = home / "venv"
-    version = stamps.digest(*_PACKAGES)
+    version = venv.packages_version(_PACKAGES, None)
     done = stamps.Stamps(directory / "stamps")
     if not done.current("packages", version):
         installer = Installer(home / "uv", home / "pip.log")

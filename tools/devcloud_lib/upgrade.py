@@ -10,7 +10,7 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-from devcloud_lib import package_sets, ports, shell, side_cloud, stamps
+from devcloud_lib import package_sets, ports, shell, side_cloud, stamps, venv
 from devcloud_lib.console import say
 from devcloud_lib.installer import Installer
 from devcloud_lib.package_sets import PackageSet
@@ -78,7 +78,7 @@ def _install(home: Path, commit: str, release: PackageSet) -> Path:
     source, environment = directory / "source", directory / "venv"
     done = stamps.Stamps(directory / "stamps")
     packages = (release.blazar, *_PACKAGES)
-    wanted = stamps.digest(commit, *packages, release.constraints or "")
+    wanted = stamps.digest(commit, venv.packages_version(packages, release.constraints))
     if not done.current("packages", wanted):
         say(f"the version before is {commit}: it is installed in {environment}")
         shutil.rmtree(directory, ignore_errors=True)

@@ -124,6 +124,7 @@ def test_program_that_a_signal_ends(runs: Runs):
     assert runs("import os; os.kill(os.getpid(), 9)") == 128 + 9
 
 
+@pytest.mark.slow
 def test_warning_comes_before_the_present_end_and_once(
     api: Api, runs: Runs, tmp_path, monkeypatch: pytest.MonkeyPatch
 ):

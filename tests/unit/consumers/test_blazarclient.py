@@ -26,7 +26,7 @@ class _Quiet(simple_server.WSGIRequestHandler):
 def client(site: ExactSite) -> Iterator[leases.LeaseClientManager]:
     """The client, which sends its requests over HTTP."""
     with simple_server.make_server("127.0.0.1", 0, site.app, handler_class=_Quiet) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
         yield leases.LeaseClientManager(
             blazar_url=f"http://127.0.0.1:{server.server_port}/v1",
             auth_token=identity.token("alpha"),

@@ -27,6 +27,7 @@ def judge(world: World) -> YearJudge:
     return found
 
 
+@pytest.mark.slow
 def test_days_of_a_site_break_nothing(judge: YearJudge):
     judge.look()
     numbers = judge.numbers()

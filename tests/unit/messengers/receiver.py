@@ -56,7 +56,7 @@ class _Handler(BaseHTTPRequestHandler):
 def serving() -> Iterator[Receiver]:
     """A receiver that serves until the end."""
     with Receiver() as server:
-        thread = threading.Thread(target=server.serve_forever)
+        thread = threading.Thread(target=server.serve_forever, args=(0.02,))
         thread.start()
         yield server
         server.may_answer.set()

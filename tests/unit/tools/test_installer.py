@@ -127,11 +127,27 @@ def test_uv_makes_environment_and_installs(programs: Programs, capsys: pytest.Ca
     assert capsys.readouterr().out == ""
 
 
-def test_existing_environment_is_kept(programs: Programs):
+def test_existing_environment_of_the_same_python_is_kept(programs: Programs):
     programs.add_uv()
     programs.add(programs.environment / "bin" / "pip")
-    programs.installer.make(programs.environment)
+    python = programs.environment / "bin" / "python"
+    programs.installer.make(programs.environment, str(python))
     assert not (programs.environment.parent / "calls").exists()
+
+
+@pytest.mark.parametrize("is_shared", [False, True])
+def test_environment_of_another_python_is_made_anew(
+    programs: Programs, tmp_path: pathlib.Path, is_shared: bool
+):
+    programs.add_uv()
+    programs.add(programs.environment / "bin" / "pip")
+    made = tmp_path / "linked" if is_shared else programs.environment
+    if is_shared:
+        made.symlink_to(programs.environment)
+    programs.installer.make(made, programs.add(tmp_path / "python3.99"))
+    assert len(programs.calls()) == 1
+    # All of it was removed.
+    assert list(programs.environment.iterdir()) == []
 
 
 def test_user_variables_for_uv_take_precedence(programs: Programs, monkeypatch: pytest.MonkeyPatch):

@@ -55,6 +55,7 @@ def test_program_passes_if_it_ends_with_status_0(script: str, passes: bool):
     assert limits.run(python("it", script)) is passes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("script", "seconds", "passes"), [(_HANGS, 5, False), (_LEAVES, 60, True)])
 def test_no_process_is_left(tmp_path: pathlib.Path, capfd, script, seconds, passes):
     job = python("slow tests", script, seconds, directory=tmp_path)
@@ -64,6 +65,7 @@ def test_no_process_is_left(tmp_path: pathlib.Path, capfd, script, seconds, pass
     assert said is not passes
 
 
+@pytest.mark.slow
 def test_program_can_do_its_last_work_when_its_time_is_up(tmp_path: pathlib.Path):
     script = """
 import pathlib, signal, sys, time

@@ -63,6 +63,7 @@ def test_outcome_counts_tests(
     assert run(environment, tmp_path, code) == expected
 
 
+@pytest.mark.slow
 def test_tests_that_hang_are_ended(environment: Environment, tmp_path: pathlib.Path, capsys):
     assert run(environment, tmp_path, HANGS, 0.1) == "FAILED: 0 of 0"
     assert "master: unit still runs after 6 s, its limit: ended" in capsys.readouterr().out

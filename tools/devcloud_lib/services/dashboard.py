@@ -126,4 +126,5 @@ def _environment(layout: Layout) -> dict[str, str]:
 def _version() -> str:
     """A hash that changes with what is installed and with the package's pages."""
     pages = sorted(path for path in _PAGES.rglob("*") if path.is_file() and path.suffix != ".pyc")
-    return stamps.digest(*_PACKAGES, _SETTINGS, venv.project_version(), *pages)
+    packages = venv.packages_version(_PACKAGES, None)
+    return stamps.digest(packages, _SETTINGS, venv.project_version(), *pages)
