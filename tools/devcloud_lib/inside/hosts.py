@@ -10,7 +10,8 @@ from connection import connect
 def main(wanted: dict[str, Any]) -> None:
     cloud = connect(wanted["auth_url"], wanted["password"], wanted["region"])
     session = cloud.session
-    url = session.get_endpoint(service_type="reservation") + "/os-hosts"
+    region = wanted["region"]
+    url = session.get_endpoint(service_type="reservation", region_name=region) + "/os-hosts"
     known = {host["hypervisor_hostname"] for host in session.get(url).json()["hosts"]}
     for name in wanted["hosts"]:
         if name not in known:
