@@ -7,8 +7,9 @@ from connection import connect
 
 
 def main(login: dict[str, str]) -> None:
-    session = connect(login["auth_url"], login["password"], login["region"]).session
-    url = session.get_endpoint(service_type="reservation", region_name=login["region"]) + "/os-hosts"
+    region = login["region"]
+    session = connect(login["auth_url"], login["password"], region).session
+    url = session.get_endpoint(service_type="reservation", region_name=region) + "/os-hosts"
     print(len(session.get(url).json()["hosts"]))
 
 
