@@ -51,6 +51,7 @@ def test_all_benchmarks_are_known():
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_benchmarks_run(tmp_path):
     paths = map(str, (BENCHMARKS, ROOT, ROOT / "tools"))
     environment = {

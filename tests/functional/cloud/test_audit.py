@@ -116,6 +116,7 @@ def test_what_is_missing_is_made_again_and_what_is_left_over_goes(
     assert alpha.cloud.compute.get_server(reservations["server"]["id"]).status == "ACTIVE"
 
 
+@pytest.mark.whole
 def test_removed_events_are_made_again(
     admin: Person, alpha: Person, records: Records, reservations: dict[str, dict[str, Any]]
 ):
@@ -127,6 +128,7 @@ def test_removed_events_are_made_again(
     assert found() == set()
 
 
+@pytest.mark.whole
 def test_away_service_is_named(admin: Person):
     config = devcloud.home() / "etc" / "blazar" / "blazar.conf"
     program = devcloud.home() / "venv" / "bin" / "warre-blazar-manage"

@@ -179,6 +179,7 @@ def scene(
     records.delete("warre_imported")
 
 
+@pytest.mark.whole
 def test_imported_reservations_go_on(
     admin: Person,
     alpha: Person,

@@ -65,6 +65,7 @@ def inventories_too_many() -> bool:
     return "inventory-too-many" in test_audit.found()
 
 
+@pytest.mark.whole
 @pytest.mark.usefixtures("clean", "restored")
 def test_host_is_emptied_under_a_running_reservation(
     admin: Person, alpha: Person, records: Records, running: dict[str, Any]

@@ -122,6 +122,7 @@ def test_project_with_a_reservation_boots_other_servers(
         world.end_now(alpha, reservation)
 
 
+@pytest.mark.whole
 def test_host_of_a_project_is_booked_by_no_other(
     admin: Person, alpha: Person, beta: Person, offer: Offer
 ) -> None:

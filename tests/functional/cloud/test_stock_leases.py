@@ -33,7 +33,13 @@ def _wanted(kind: str, flavor: str) -> dict[str, Any]:
     return {"resource_type": kind, "min": 1, "max": 1, **properties}
 
 
-@pytest.mark.parametrize("kinds", [("virtual:instance", "flavor:instance"), ("physical:host",)])
+@pytest.mark.parametrize(
+    "kinds",
+    [
+        ("virtual:instance", "flavor:instance"),
+        pytest.param(("physical:host",), marks=pytest.mark.whole),
+    ],
+)
 def test_stock_leases_are_booked_used_and_deleted_beside_ours(
     admin: Person,
     alpha: Person,

@@ -312,9 +312,14 @@ def test_end_on_a_command_without_it_is_refused(blazar: Cli, api: Api) -> None:
             ["create", "f"],
             "one of the arguments --end-date/--end --hours --length --days is required",
         ),
-        (["create", "f", "--hours", "x"], "argument --hours: 'x' isn't a number of hours"),
-        (["show"], "required: RESERVATION"),
-        (["show", "--nonsense"], "Unrecognized arguments: --nonsense"),
+        pytest.param(
+            *(["create", "f", "--hours", "x"], "argument --hours: 'x' isn't a number of hours"),
+            marks=pytest.mark.long,
+        ),
+        pytest.param(["show"], "required: RESERVATION", marks=pytest.mark.long),
+        pytest.param(
+            *(["show", "--nonsense"], "Unrecognized arguments: --nonsense"), marks=pytest.mark.long
+        ),
         (["create", "f", "--hours", "1", "--strat", "now"], "; is --start meant?"),
     ],
 )
@@ -338,8 +343,14 @@ def test_blazar_refuses_unknown_arguments(blazar: Cli, api: Api) -> None:
     ("command", "words", "reason"),
     [
         ("create", ["--start", "31 nov 9:00", "--hours", "1"], "has no day 31"),
-        ("create", ["--hours", "1", "--timezone", "Mars/One"], "isn't a time zone"),
-        ("create", ["--start", "now", "--end", "2020-01-01"], "isn't after the start"),
+        pytest.param(
+            *("create", ["--hours", "1", "--timezone", "Mars/One"], "isn't a time zone"),
+            marks=pytest.mark.long,
+        ),
+        pytest.param(
+            *("create", ["--start", "now", "--end", "2020-01-01"], "isn't after the start"),
+            marks=pytest.mark.long,
+        ),
         ("wait-create", [], "Say for how long you need it"),
     ],
 )
