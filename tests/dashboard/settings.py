@@ -20,8 +20,8 @@ _local.COMPRESS_FILTERS = {"css": [], "js": []}
 # To compile the style sheets would take half a minute.
 _local.COMPRESS_PRECOMPILERS = ()
 _local.COMPRESSORS = {
-    "css": "tests.dashboard.style_sheets.LeftAsTheyAre",
-    "js": "compressor.js.JsCompressor",
+    "css": "tests.dashboard.compressed.StyleSheets",
+    "js": "tests.dashboard.compressed.Scripts",
 }
 _local.SESSION_ENGINE = "django.contrib.sessions.backends.signed_cookies"
 _local.OPENSTACK_KEYSTONE_URL = "http://127.0.0.1:1/v3"
