@@ -1,9 +1,7 @@
-"""Leaves out test modules that can't run with the installed Blazar, and marks those with a site."""
+"""Leaves out test modules that can't run with the installed Blazar."""
 
 import pathlib
 import re
-
-import pytest
 
 from warre_blazar import compat
 
@@ -35,9 +33,3 @@ def pytest_ignore_collect(collection_path: pathlib.Path) -> bool | None:
         return True
     is_test = collection_path.name.startswith("test_") and collection_path.suffix == ".py"
     return True if is_test and _SERVES.search(collection_path.read_text()) else None
-
-
-def pytest_itemcollected(item: pytest.Item) -> None:
-    """Give the mark ``site`` to a test for which Blazar's API and manager run in its process."""
-    if "running" in getattr(item, "fixturenames", ()):
-        item.add_marker(pytest.mark.site)

@@ -58,8 +58,8 @@ TYPES = ("physical:host", "virtual:instance", "flavor:instance", "virtual:floati
     ("kind", "said", "ours"),
     [
         # Blazar tries to make a controller of what it doesn't know.
-        ("Stock", [], [405, 400]),
-        ("ExactAlone", [], [405, 400]),
+        pytest.param("Stock", [], [405, 400], marks=pytest.mark.long),
+        pytest.param("ExactAlone", [], [405, 400], marks=pytest.mark.long),
         ("BeforeTables", [MISSING] * 2, [503, 400]),
         ("ExactBeforeTables", [MISSING] * 5, [503, 400]),
     ],
