@@ -9,23 +9,27 @@ R = TypeVar("R")
 
 #: The seconds after which a test gives up waiting. This isn't a measure of how fast things are.
 LONG = 300
-#: Each pause between two questions is so many times as long as the one before, up to some seconds.
-#: What takes long is asked for less often, so that it isn't held up by the questions.
-_GROWTH, _LONGEST_PAUSE = 1.3, 2.0
+#: The first pause between two questions, and the longest one, in seconds. Each is so many times as
+#: long as the one before: what takes long isn't held up by questions.
+_FIRST_PAUSE, _LONGEST_PAUSE, _GROWTH = 0.3, 2.0, 1.3
 
 
-def until(what: str, probe: Callable[[], R], seconds: float = LONG, pause: float = 0.3) -> R:
+def until(
+    what: str, probe: Callable[[], R], seconds: float = LONG, pause: float | None = None
+) -> R:
     """Poll until the probe returns a true value, and return that value.
 
     :param what: what is awaited, for the error.
-    :param pause: the seconds before the second question.
+    :param pause: the seconds between two questions. None: they get longer, up to two seconds.
     :raises AssertionError: the time is over; the error has the last value.
     """
     deadline = time.monotonic() + seconds
+    wait = pause or _FIRST_PAUSE
     while not (value := probe()):
         assert time.monotonic() < deadline, f"waited {seconds} s for {what}; last: {value!r}"
-        time.sleep(pause)
-        pause = max(pause, min(_GROWTH * pause, _LONGEST_PAUSE))
+        time.sleep(wait)
+        if pause is None:
+            wait = min(_GROWTH * wait, _LONGEST_PAUSE)
     return value
 
 
