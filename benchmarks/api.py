@@ -205,7 +205,7 @@ def main() -> None:
     options = parser.parse_args()
     cloud = openstack.connect()
     token = cloud.auth_token
-    v1 = cloud.session.get_endpoint(service_type="reservation")
+    v1 = cloud.endpoint_for("reservation")
     v2 = v1.replace("/v1", "/v2")
     engine = database()
     medians: dict[tuple[str, int], float] = {}

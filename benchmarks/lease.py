@@ -44,8 +44,9 @@ class Cloud:
     """Blazar's API as the environment's user."""
 
     def __init__(self) -> None:
-        self.session = openstack.connect().session
-        self.v1 = self.session.get_endpoint(service_type="reservation")
+        cloud = openstack.connect()
+        self.session = cloud.session
+        self.v1 = cloud.endpoint_for("reservation")
         self.v2 = self.v1.replace("/v1", "/v2")
 
     def call(self, method: str, url: str, body: Any = None) -> Any:

@@ -70,7 +70,7 @@ class Person:
             load_envvars=False,
             load_yaml_config=False,
         )
-        self.v1 = self.cloud.session.get_endpoint(service_type="reservation")
+        self.v1 = self.cloud.endpoint_for("reservation")
 
     def request(self, method: str, path: str, body: Any = None, want: int = 200) -> Any:
         """Send a request to Blazar's API. A status other than the wanted one ends the demo."""

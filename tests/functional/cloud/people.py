@@ -42,7 +42,7 @@ class Person:
             load_envvars=False,
             load_yaml_config=False,
         )
-        self._root = self.cloud.session.get_endpoint(service_type="reservation").removesuffix("/v1")
+        self._root = self.cloud.endpoint_for("reservation").removesuffix("/v1")
         self._keystone = os.environ["OS_AUTH_URL"]
 
     def ask(self, method: str, path: str, body: Any = None, **options: Any) -> requests.Response:

@@ -17,7 +17,7 @@ def test_every_recorded_step_is_answered_as_by_warre(people: dict[str, Person]) 
     for name, person in people.items():
         cloud = person.cloud
         names.ids |= warre_answers.named(name, cloud.current_project_id, cloud.current_user_id)
-    root = people["admin"].cloud.session.get_endpoint(service_type="reservation")
+    root = people["admin"].cloud.endpoint_for("reservation")
 
     def send(user: str | None, method: str, path: str, body: Any) -> tuple[int, Any]:
         if user:

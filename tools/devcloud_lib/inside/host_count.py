@@ -7,10 +7,9 @@ from connection import connect
 
 
 def main(login: dict[str, str]) -> None:
-    region = login["region"]
-    session = connect(login["auth_url"], login["password"], region).session
-    url = session.get_endpoint(service_type="reservation", region_name=region) + "/os-hosts"
-    print(len(session.get(url).json()["hosts"]))
+    cloud = connect(login["auth_url"], login["password"], login["region"])
+    url = cloud.endpoint_for("reservation") + "/os-hosts"
+    print(len(cloud.session.get(url).json()["hosts"]))
 
 
 if __name__ == "__main__":

@@ -10,8 +10,7 @@ from connection import connect
 def main(wanted: dict[str, Any]) -> None:
     cloud = connect(wanted["auth_url"], wanted["password"], wanted["region"])
     session = cloud.session
-    region = wanted["region"]
-    url = session.get_endpoint(service_type="reservation", region_name=region) + "/os-hosts"
+    url = cloud.endpoint_for("reservation") + "/os-hosts"
     known = {host["hypervisor_hostname"] for host in session.get(url).json()["hosts"]}
     for name in wanted["hosts"]:
         if name not in known:
