@@ -12,7 +12,7 @@ def use_the_distributions() -> None:
     """Run this program again with the distribution's Python, if it has one of the same version.
 
     A Python that pyenv has built usually lacks the optimizations that distributions build with.
-    Then everything takes about half as long again: the tests, and the services of a dev cloud.
+    Then the tests and the services of a dev cloud take about 1.5 times as long.
     """
     words = _command(_PROGRAMS)
     if words:
