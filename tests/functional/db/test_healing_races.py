@@ -13,7 +13,6 @@ from oslo_utils import timeutils
 
 from tests.fakes.cloud import Cloud
 from tests.functional.db import oversold, races, world
-from tests.functional.db.manager_process import written
 from tests.functional.db.managers import OVER, state
 from tests.functional.db.outage import book_on, booked_on, fail, heal, hosts_of, recover
 from tests.functional.db.test_managers import Managers
@@ -118,7 +117,7 @@ def test_leases_start_and_end_while_hosts_fail_and_managers_are_killed(
         "warre.request_timeout": "5",
         "warre.server_deletion_timeout": "2",
     }
-    managers = Managers(written(tmp_path / "blazar.conf", options))
+    managers = Managers(tmp_path, options)
     failures, rng = itertools.cycle(hosts), random.Random(1)
     deadline = time.monotonic() + 240
     sold: list[str] = []
