@@ -163,7 +163,7 @@ def pairs() -> Iterator[Any]:
 
 
 @pytest.mark.parametrize("kind", ["postgresql"], indirect=True)
-@pytest.mark.parametrize(("job", "other"), pairs())
+@pytest.mark.parametrize(("job", "other"), list(pairs()))
 def test_what_is_done_between_two_reads_of_a_job_is_not_overlooked(
     database: sa.Engine,
     scene: Scene,
