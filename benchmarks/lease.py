@@ -5,6 +5,9 @@ Run on the dev cloud (``eval "$(tools/devcloud env)"`` first), with hosts regist
 request after the other; prints the median of each and the ratios. Warre's times are those recorded
 of Warre 5.2.2 on Blazar on the reference machine.
 
+Stock's times depend on what a login costs. The documentation has those of a new cloud that was
+started without ``--password-rounds``.
+
 Then the same once more while Nova and Placement are slow, and while they are away (see
 ``slow_services``).
 """
@@ -112,19 +115,26 @@ def times_ahead(hours: int = 0) -> tuple[list[str], list[str]]:
     )
 
 
+def bookings(cloud: Cloud, flavor: str) -> dict[str, Callable[[], str]]:
+    """Functions that make a booking of ours and a stock lease far ahead, and return its URL."""
+    ours, stocks = times_ahead()
+    return {
+        "ours": functools.partial(cloud.book, flavor, *ours),
+        "stock": functools.partial(cloud.lease, *stocks),
+    }
+
+
 def at_once(cloud: Cloud, count: int) -> dict[str, float]:
     """Bookings per second, where so many are asked for at the same time.
 
     Stock leases that collide in Placement are refused. They don't count as bookings.
     """
-    ours, stocks = times_ahead()
     flavor = cloud.flavor(slots=count)
     rates = {}
-    for who, make in (
-        ("ours", lambda: cloud.book(flavor, *ours)),
-        ("stock", lambda: cloud.lease(*stocks)),
-    ):
-        took, made = seconds(functools.partial(together, make, count))
+    for who, book in bookings(cloud, flavor).items():
+        took, made = seconds(functools.partial(together, book, count))
+        if who == "ours" and len(made) < count:
+            raise SystemExit(f"only {len(made)} of {count} bookings at once were made")
         rates[who] = len(made) / took
         for url in made:
             cloud.call("DELETE", url)
@@ -132,10 +142,10 @@ def at_once(cloud: Cloud, count: int) -> dict[str, float]:
     return rates
 
 
-def together(make: Callable[[], str], count: int) -> list[str]:
-    """The URLs of what was made, if so many are made at the same time."""
+def together(book: Callable[[], str], count: int) -> list[str]:
+    """Call a function several times at once. Return the URLs of the bookings that were made."""
     with concurrent.futures.ThreadPoolExecutor(count) as pool:
-        return [url for _, url in pool.map(attempt, [make] * count) if url is not None]
+        return [url for _, url in pool.map(attempt, [book] * count) if url is not None]
 
 
 def measure(cloud: Cloud, flavor: str, runs: int) -> Times:
@@ -144,17 +154,14 @@ def measure(cloud: Cloud, flavor: str, runs: int) -> Times:
     :returns: the seconds of each run by what was measured. None: it failed, so that there is no
         time.
     """
-    ours, stocks = times_ahead()
+    book_by_who = bookings(cloud, flavor)
     times: Times = {}
     for _ in range(_WARM):
-        _, url = attempt(lambda: cloud.book(flavor, *ours))
+        _, url = attempt(book_by_who["ours"])
         attempt(lambda url=url: url and cloud.call("DELETE", url))
     for run in range(runs + 1):
-        for who, make in (
-            ("ours", lambda: cloud.book(flavor, *ours)),
-            ("stock", lambda: cloud.lease(*stocks)),
-        ):
-            create, url = attempt(make)
+        for who, book in book_by_who.items():
+            create, url = attempt(book)
             delete = None
             if url is not None:
                 delete, _ = attempt(lambda url=url: cloud.call("DELETE", url) or url)
@@ -216,13 +223,9 @@ def named(
 def costs_of(cloud: Cloud, flavor: str, count: int) -> dict[str, costs.Cost]:
     """What a booking and a deletion of each kind cost, by what they are."""
     meter = costs.Meter()
-    ours, stocks = times_ahead()
     found = {}
-    for who, make in (
-        ("ours", lambda: cloud.book(flavor, *ours)),
-        ("stock", lambda: cloud.lease(*stocks)),
-    ):
-        found[f"{who} create"], made = meter.of(make, count)
+    for who, book in bookings(cloud, flavor).items():
+        found[f"{who} create"], made = meter.of(book, count)
         remove = functools.partial(lambda urls: cloud.call("DELETE", urls.pop()), made)
         found[f"{who} delete"], _ = meter.of(remove, count)
     return found

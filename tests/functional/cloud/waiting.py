@@ -9,8 +9,8 @@ R = TypeVar("R")
 
 #: The seconds after which a test gives up waiting. This isn't a measure of how fast things are.
 LONG = 300
-#: The first pause between two questions, and the longest one, in seconds. Each is so many times as
-#: long as the one before: what takes long isn't held up by questions.
+#: The first and the longest pause between two questions, in seconds, and the factor by which pauses
+#: grow. Questions that are asked too often would slow down what the test waits for.
 _FIRST_PAUSE, _LONGEST_PAUSE, _GROWTH = 0.3, 2.0, 1.3
 
 
@@ -20,7 +20,7 @@ def until(
     """Poll until the probe returns a true value, and return that value.
 
     :param what: what is awaited, for the error.
-    :param pause: the seconds between two questions. None: they get longer, up to two seconds.
+    :param pause: the seconds between two questions. None: the pauses grow.
     :raises AssertionError: the time is over; the error has the last value.
     """
     deadline = time.monotonic() + seconds

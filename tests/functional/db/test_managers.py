@@ -97,12 +97,16 @@ def _have_beaten() -> int:
 
 
 def _claimed_ends(host: str) -> Sequence[str]:
-    """The ids of the leases whose ends the manager with a name has claimed."""
-    ends = tables.executions
-    query = sa.select(ends.c.lease_id).join(
-        tables.managers, tables.managers.c.id == ends.c.manager_id
+    """The ids of the leases whose ends a manager has claimed.
+
+    :param host: the manager's name.
+    """
+    claims, managers = tables.executions.c, tables.managers.c
+    query = (
+        sa.select(claims.lease_id)
+        .join(tables.managers, managers.id == claims.manager_id)
+        .where(managers.host == host, claims.action == END)
     )
-    query = query.where(tables.managers.c.host == host, ends.c.action == END)
     with session.reader() as db:
         return db.scalars(query).all()
 
@@ -149,8 +153,8 @@ def test_each_start_and_end_is_executed_although_managers_are_killed(
         managers.stop()
         accounting.stop()
     assert early == set()
-    # Each end is told once, and once more for each manager that was killed after it told of the end
-    # and before it wrote the end.
+    # A manager tells the filters of an end before it writes the end. If it is killed in between,
+    # the manager that takes over tells them again.
     told = {lease.id: accounting.ended[lease.id] for lease in leases}
     assert min(told.values()) >= 1
     assert {i: n for i, n in told.items() if n > 1 + managers.ends_cut_off[i]} == {}

@@ -26,7 +26,7 @@ from warre_blazar.wsgi import blazar_extension, checked_application, guard, requ
 
 
 def version() -> str:
-    """The version that is installed now. Beside the tests, it may be installed again."""
+    """The version that is installed now. Other tests may install another one meanwhile."""
     return importlib.metadata.version("warre-blazar")
 
 
